@@ -194,8 +194,8 @@ class StepView {
 enum class RowSet : uint8_t { kAll, kLogits };
 
 enum class GatedActivation : uint8_t {
-  kSilu,      // x * 1 / (1 + exp(-x))
-  kGeluTanh,  // 0.5 x (1 + tanh(sqrt(2/pi) (x + 0.044715 x^3)))
+  kSilu,      // x / (1 + exp(-x))
+  kGeluTanh,  // (0.5 x) (1 + tanh(sqrt(2/pi) fma(0.044715 (x x), x, x)))
 };
 
 // One layer's attention. Query head h reads K/V head h / (heads / kv_heads).
