@@ -11,15 +11,32 @@
 namespace lockstep {
 
 enum class DType : uint8_t {
-  kBool, kU8, kI8, kU16, kI16, kU32, kI32, kU64, kI64,
-  kF8E4M3, kF8E5M2, kBF16, kF16, kF32, kF64,
-  kQ4_0, kQ4_1, kQ8_0, kQ4_K, kQ6_K,
+  kBool,
+  kU8,
+  kI8,
+  kU16,
+  kI16,
+  kU32,
+  kI32,
+  kU64,
+  kI64,
+  kF8E4M3,
+  kF8E5M2,
+  kBF16,
+  kF16,
+  kF32,
+  kF64,
+  kQ4_0,
+  kQ4_1,
+  kQ8_0,
+  kQ4_K,
+  kQ6_K,
 };
 
 struct DTypeInfo {
   DType dtype;
-  std::string_view name;     // as safetensors or ggml spells it: "BF16", "Q4_K"
-  int block_elements;        // consecutive elements of a row that are stored together
+  std::string_view name;  // as safetensors or ggml spells it: "BF16", "Q4_K"
+  int block_elements;     // consecutive elements of a row that are stored together
   int block_bytes;
   bool quantised() const { return block_elements > 1; }
 };

@@ -11,7 +11,7 @@ uint16_t f16_from_f32(float x) {
     return static_cast<uint16_t>(sign | 0x7c00u | nan);
   }
   if (magnitude >= 0x477ff000u) return static_cast<uint16_t>(sign | 0x7c00u);  // rounds past 65504
-  if (magnitude < 0x33000000u) return static_cast<uint16_t>(sign);             // below half of 2^-24
+  if (magnitude < 0x33000000u) return static_cast<uint16_t>(sign);  // below half of 2^-24
   const uint32_t exponent = magnitude >> 23;
   uint32_t mantissa = (magnitude & 0x7fffffu) | 0x800000u;
   // Bits to drop: 13 for normal results, more as the result goes denormal (exponent 112 and below).

@@ -14,7 +14,8 @@ namespace lockstep {
 
 enum class Arithmetic : uint8_t {
   kF32,   // cpu-f32-1: f32 activations, weights widened exactly (block types dequantised)
-  kBF16,  // cpu-bf16-1: weights in bf16, activations rounded to bf16 before each matrix, f32 between
+  kBF16,  // cpu-bf16-1: weights in bf16, activations rounded to bf16 before each matrix, f32
+          // between
   kInt8,  // cpu-int8-1: block types times int8 activations; plain tensors as their own type asks
 };
 

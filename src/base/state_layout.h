@@ -1,8 +1,8 @@
 // What a model asks a pool to hold for each sequence: declared by a model, allocated by a device,
 // accounted for by kv/. Nothing else knows families.
 //
-// Layers with the same kind and geometry form a group and share one page table: page id p of a group
-// names positions [32 i, 32 i + 32) of K and V of every layer of that group.
+// Layers with the same kind and geometry form a group and share one page table: page id p of a
+// group names positions [32 i, 32 i + 32) of K and V of every layer of that group.
 #pragma once
 
 #include <cstdint>
@@ -16,7 +16,8 @@ inline constexpr int kPagePositions = 32;
 // A closed list; a new kind brings its layout, trim, prefix and wire rules with it.
 enum class StateKind : uint8_t {
   kFull,    // every position is kept
-  kWindow,  // position t reads (t - window, t]; pages wholly behind every future window may be freed
+  kWindow,  // position t reads (t - window, t]; pages wholly behind every future window may be
+            // freed
 };
 
 struct LayerGroup {

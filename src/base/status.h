@@ -35,10 +35,10 @@ Status make_status(absl::StatusCode code, fmt::format_string<Args...> format, Ar
 [[noreturn]] void check_failed(const char* file, int line, const char* condition);
 }  // namespace internal
 
-#define LOCKSTEP_STATUS_FACTORY(name, code)                                        \
-  template <class... Args>                                                         \
-  Status name(fmt::format_string<Args...> format, Args&&... args) {                \
-    return internal::make_status(code, format, std::forward<Args>(args)...);       \
+#define LOCKSTEP_STATUS_FACTORY(name, code)                                  \
+  template <class... Args>                                                   \
+  Status name(fmt::format_string<Args...> format, Args&&... args) {          \
+    return internal::make_status(code, format, std::forward<Args>(args)...); \
   }
 LOCKSTEP_STATUS_FACTORY(invalid_argument, absl::StatusCode::kInvalidArgument)
 LOCKSTEP_STATUS_FACTORY(not_found, absl::StatusCode::kNotFound)
@@ -67,8 +67,8 @@ inline Status annotate(const Status& status, std::string_view where) {
 #define LOCKSTEP_CONCAT_INNER(a, b) a##b
 #define LOCKSTEP_CONCAT(a, b) LOCKSTEP_CONCAT_INNER(a, b)
 
-#define LOCKSTEP_RETURN_IF_ERROR(expression)                               \
-  do {                                                                     \
+#define LOCKSTEP_RETURN_IF_ERROR(expression)                                      \
+  do {                                                                            \
     if (::lockstep::Status status_ = (expression); !status_.ok()) return status_; \
   } while (false)
 
@@ -79,7 +79,7 @@ inline Status annotate(const Status& status, std::string_view where) {
   if (!statusor.ok()) return statusor.status();                       \
   target = std::move(statusor).value()
 
-#define LOCKSTEP_CHECK(condition)                                                       \
-  do {                                                                                  \
+#define LOCKSTEP_CHECK(condition)                                                         \
+  do {                                                                                    \
     if (!(condition)) ::lockstep::internal::check_failed(__FILE__, __LINE__, #condition); \
   } while (false)

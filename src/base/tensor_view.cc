@@ -5,8 +5,6 @@
 
 namespace lockstep {
 
-std::string shape_string(const Shape& shape) {
-  return fmt::format("[{}]", fmt::join(shape, ", "));
-}
+std::string shape_string(const Shape& shape) { return fmt::format("[{}]", fmt::join(shape, ", ")); }
 
 }  // namespace lockstep

@@ -1,5 +1,5 @@
-// A fixed team of threads for data-parallel loops. It cannot change bits: a task writes only what its
-// index owns, whichever thread runs it and in whatever order.
+// A fixed team of threads for data-parallel loops. It cannot change bits: a task writes only what
+// its index owns, whichever thread runs it and in whatever order.
 //
 // Thread rule: one thread at a time calls run(); that thread works too. Idle workers spin for a
 // bounded time (a decode step posts a loop every few microseconds), then sleep.
@@ -36,12 +36,13 @@ class ThreadPool {
   int threads() const;
 
   // Calls task(index, worker) once for each index in [0, count), indices taken from a shared
-  // counter; worker in [0, threads()) names the running thread, for scratch memory. Returns when all
-  // are done. The task must not throw and must not call run().
+  // counter; worker in [0, threads()) names the running thread, for scratch memory. Returns when
+  // all are done. The task must not throw and must not call run().
   template <class Task>
   void run(int64_t count, const Task& task) {
-    run_raw(count, [](const void* t, int64_t i, int w) { (*static_cast<const Task*>(t))(i, w); },
-            &task);
+    run_raw(
+        count, [](const void* t, int64_t i, int w) { (*static_cast<const Task*>(t))(i, w); },
+        &task);
   }
 
  private:

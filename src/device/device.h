@@ -39,7 +39,8 @@
 
 namespace lockstep::device {
 
-// ---- Things a device owns for its caller ---------------------------------------------------------
+// ---- Things a device owns for its caller
+// ---------------------------------------------------------
 
 // Activations: [max_rows, width] f32 between ops (a device may hold them otherwise; nobody sees).
 class Buffer {
@@ -74,8 +75,8 @@ struct LinearWeight {
   std::optional<TensorView> bias;
 };
 
-// What `prepare` froze: packing, tiles, slices, instruction. Several weights with the same inputs may
-// be stacked along the outputs (q|k|v, gate|up); stacking changes no bit of any output.
+// What `prepare` froze: packing, tiles, slices, instruction. Several weights with the same inputs
+// may be stacked along the outputs (q|k|v, gate|up); stacking changes no bit of any output.
 class LinearPlan {
  public:
   virtual ~LinearPlan() = default;
@@ -139,7 +140,8 @@ class PagePool {
   std::vector<int> pages_;
 };
 
-// ---- One step ------------------------------------------------------------------------------------
+// ---- One step
+// ------------------------------------------------------------------------------------
 
 // A row's token: an id, or what a logit row of the previous step sampled (so that step n + 1 can be
 // queued before the host has read step n's tokens).
@@ -168,14 +170,14 @@ struct StepSequence {
   std::vector<std::span<const PageId>> tables;
 };
 
-// REQUIRES: rows of one sequence are consecutive with positions ascending by one, and every position
-// below a row's own has been appended by this or an earlier step; rows.size() <= max_rows of the
-// buffers used. Rows of different sequences may come in any order. No rows is legal.
+// REQUIRES: rows of one sequence are consecutive with positions ascending by one, and every
+// position below a row's own has been appended by this or an earlier step; rows.size() <= max_rows
+// of the buffers used. Rows of different sequences may come in any order. No rows is legal.
 struct StepInput {
   std::span<const StepRow> rows;
   std::span<const StepSequence> sequences;
-  std::span<const int32_t> logit_rows;         // indices into rows: which rows reach the head
-  std::span<const SamplingParams> sampling;    // one a logit row, or empty: nothing is sampled
+  std::span<const int32_t> logit_rows;       // indices into rows: which rows reach the head
+  std::span<const SamplingParams> sampling;  // one a logit row, or empty: nothing is sampled
 };
 
 // Device-visible form of a StepInput; valid until the next begin_step. Opaque to models.
@@ -205,7 +207,8 @@ struct AttendSpec {
   float soft_cap = 0.0f;  // 0: none; else s -> cap * tanh(s / cap) after scaling
 };
 
-// ---- The device ----------------------------------------------------------------------------------
+// ---- The device
+// ----------------------------------------------------------------------------------
 
 class Device {
  public:
@@ -279,7 +282,8 @@ class Device {
   // x = cap * tanh(x / cap), on logit rows, in place.
   virtual void soft_cap(const StepView& step, float cap, View x) = 0;
 
-  // Draws one token a logit row by StepInput::sampling; see base/sampling.h. No-op without sampling.
+  // Draws one token a logit row by StepInput::sampling; see base/sampling.h. No-op without
+  // sampling.
   virtual void sample(const StepView& step, View logits) = 0;
 
   // -- Readers, after end_step().

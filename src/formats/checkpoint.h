@@ -60,8 +60,8 @@ class Checkpoint {
 // A directory with config.json, or a file that starts with GGUF's magic.
 StatusOr<std::unique_ptr<Checkpoint>> open_checkpoint(const std::string& path);
 
-// Hex SHA-256: the root over (name, dtype, shape, SHA-256 of the bytes) of every tensor in name order
-// and the canonical config. Reads every byte.
+// Hex SHA-256: the root over (name, dtype, shape, SHA-256 of the bytes) of every tensor in name
+// order and the canonical config. Reads every byte.
 StatusOr<std::string> model_digest(const Checkpoint& checkpoint);
 
 }  // namespace lockstep::formats

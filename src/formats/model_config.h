@@ -1,8 +1,8 @@
-// The geometry of a checkpoint: one validated value from config.json or from GGUF metadata. Families
-// read it; nothing else parses either format.
+// The geometry of a checkpoint: one validated value from config.json or from GGUF metadata.
+// Families read it; nothing else parses either format.
 //
-// A ModelConfig in hand has passed every check: sizes in [1, cap], heads dividing, layer lists of the
-// right length. Makers: parse_config_json (config_json.h) and config_from_gguf (gguf_config.h).
+// A ModelConfig in hand has passed every check: sizes in [1, cap], heads dividing, layer lists of
+// the right length. Makers: parse_config_json (config_json.h) and config_from_gguf (gguf_config.h).
 #pragma once
 
 #include <cstdint>
@@ -38,7 +38,7 @@ enum class LayerKind : uint8_t { kFull, kSliding };
 enum class HiddenActivation : uint8_t { kSilu, kGeluTanh };
 enum class WeightLayout : uint8_t {
   kHuggingFace,  // q and k rows in half-split rope order
-  kGguf,         // ggml's tensor names; q and k of arch llama in interleaved order; gemma norms hold 1+w
+  kGguf,  // ggml's tensor names; q and k of arch llama in interleaved order; gemma norms hold 1+w
 };
 
 struct ModelConfig {
@@ -58,8 +58,8 @@ struct ModelConfig {
   bool attention_bias = false;
   bool mlp_bias = false;
   RopeConfig rope;
-  RopeConfig rope_local;              // sliding layers, where the family has a second base
-  int64_t rotary_size = 0;            // dimensions of a head that are rotated; even
+  RopeConfig rope_local;               // sliding layers, where the family has a second base
+  int64_t rotary_size = 0;             // dimensions of a head that are rotated; even
   std::vector<LayerKind> layer_kinds;  // one a layer
   int64_t sliding_window = 0;          // positions; 0: none
   double query_scale_size = 0;         // attention scale = 1 / sqrt(this); head_size by default

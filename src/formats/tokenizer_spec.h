@@ -25,7 +25,7 @@ struct SpecialToken {
 struct TokenizerSpec {
   PreTokenizer pre = PreTokenizer::kGpt2;
   std::vector<std::string> token_texts;
-  std::vector<TokenKind> token_kinds;  // same length
+  std::vector<TokenKind> token_kinds;               // same length
   std::vector<std::pair<int32_t, int32_t>> merges;  // ids of the two parts, in rank order
   std::vector<int32_t> merge_results;               // same length
   std::vector<SpecialToken> specials;               // matched in text before cutting

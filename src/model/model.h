@@ -1,5 +1,5 @@
-// A model on a device: weights bound, state declared, forward as plain code over the seam. One file a
-// family in families/; registry.h maps a config's family to its builder.
+// A model on a device: weights bound, state declared, forward as plain code over the seam. One file
+// a family in families/; registry.h maps a config's family to its builder.
 //
 // Thread rule: as the device. Ownership: holds its plans; the device must outlive it.
 #pragma once
@@ -50,8 +50,9 @@ class Model {
   BuildOptions options_;
 };
 
-// Binds every tensor by name and shape, releasing each one's mapped pages once prepared. Errors name
-// the tensor, its shape and the shape expected; a tensor of the file that no layer binds is refused.
+// Binds every tensor by name and shape, releasing each one's mapped pages once prepared. Errors
+// name the tensor, its shape and the shape expected; a tensor of the file that no layer binds is
+// refused.
 StatusOr<std::unique_ptr<Model>> build_model(const formats::Checkpoint& checkpoint,
                                              device::Device& device, const BuildOptions& options);
 

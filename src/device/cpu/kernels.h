@@ -12,11 +12,15 @@ namespace lockstep::device::cpu {
 
 // How a packed weight multiplies. Panels of 32 outputs, contiguous in K (docs/numerics.md).
 enum class PackedType : uint8_t {
-  kF32,        // f32 activations x f32: [k][32] f32
-  kF16,        // f32 activations x f16 widened: [k][32] u16
-  kBF16Wide,   // f32 activations x bf16 widened: [k][32] u16
-  kBF16,       // bf16 activations x bf16: [k/2][32] pairs u32, low half = even k
-  kQ8_0, kQ4_0, kQ4_1, kQ4_K, kQ6_K,  // int8 activations per 32
+  kF32,       // f32 activations x f32: [k][32] f32
+  kF16,       // f32 activations x f16 widened: [k][32] u16
+  kBF16Wide,  // f32 activations x bf16 widened: [k][32] u16
+  kBF16,      // bf16 activations x bf16: [k/2][32] pairs u32, low half = even k
+  kQ8_0,
+  kQ4_0,
+  kQ4_1,
+  kQ4_K,
+  kQ6_K,  // int8 activations per 32
 };
 
 // Activations of `rows` rows in the form a PackedType asks for; written by pack_activations.

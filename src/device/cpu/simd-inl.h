@@ -1,5 +1,5 @@
-// The AVX2 and AVX-512 lane types (base/lane-inl.h has the vocabulary and the scalar one), and NativeLane:
-// the widest one that this translation unit is built for.
+// The AVX2 and AVX-512 lane types (base/lane-inl.h has the vocabulary and the scalar one), and
+// NativeLane: the widest one that this translation unit is built for.
 #pragma once
 
 #include "base/lane-inl.h"
