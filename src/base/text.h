@@ -1,0 +1,16 @@
+// Text from outside: is it UTF-8, and how is it shown in an error.
+#pragma once
+
+#include <string>
+#include <string_view>
+
+namespace lockstep {
+
+// Well-formed UTF-8 (RFC 3629): no overlong forms, surrogates or code points past U+10FFFF.
+bool valid_utf8(std::string_view text);
+
+// In single quotes, cut after 64 bytes, everything but printable ASCII as \xNN: a hostile name
+// cannot break a log line, move a terminal's cursor or make an error long.
+std::string quoted(std::string_view text);
+
+}  // namespace lockstep
