@@ -11,4 +11,10 @@ struct Kernels {
   LinearKernels linear;
 };
 
+extern const Kernels kKernels_scalar;
+extern const Kernels kKernels_avx2;         // AVX2, FMA, F16C
+extern const Kernels kKernels_avx512;       // AVX-512 F, BW, DQ, VL
+extern const Kernels kKernels_avx512_vnni;  // and VNNI
+extern const Kernels kKernels_avx512_bf16;  // and BF16
+
 }  // namespace lockstep::device::cpu

@@ -1,5 +1,5 @@
-// Packed matrices of the CPU device and the loop that multiplies them: the seam between CpuDevice and the
-// linear kernels.
+// Packed matrices of the CPU device and the loop that multiplies them: the seam between CpuDevice
+// and the linear kernels.
 //
 // Thread rule: const after packing; run_linear is called by the engine thread and uses the pool.
 #pragma once
@@ -17,7 +17,8 @@
 
 namespace lockstep::device::cpu {
 
-// The LinearPlan of the CPU: one packed segment a stacked weight, one layout for all instruction sets.
+// The LinearPlan of the CPU: one packed segment a stacked weight, one layout for all instruction
+// sets.
 class PackedLinear;
 
 // Packs (in parallel) into private memory; the mapped tensors may be released afterwards.

@@ -1,0 +1,36 @@
+// The table of matrix kernels of this translation unit's instruction set.
+#pragma once
+
+#include "device/cpu/linear_float-inl.h"
+#include "device/cpu/linear_int8-inl.h"
+
+namespace lockstep::device::cpu {
+namespace {
+
+constexpr LinearKernels make_linear_kernels() {
+  constexpr int kUnpackFrom = 3;  // tiles that read nibbles themselves before unpacking pays
+  constexpr int kNeverUnpack = kMaxPanelRows;  // Q8_0 is bytes already
+  return {
+      .activations =
+          {
+              {1, sizeof(float), kFloatTileRows, pack_f32},
+              {2, kBf16UnitBytes, kFloatTileRows, pack_bf16},
+              {kBlock, sizeof(Int8Unit), kInt8TileRows, pack_int8},
+          },
+      .panel =
+          {
+              multiply_panel<FloatKernel<StepF32>>,
+              multiply_panel<FloatKernel<StepF16>>,
+              multiply_panel<FloatKernel<StepBF16Wide>>,
+              multiply_panel<FloatKernel<StepBF16>>,
+              multiply_panel<Int8Kernel<FormatQ8_0, kNeverUnpack>>,
+              multiply_panel<Int8Kernel<FormatQ4_0, kUnpackFrom>>,
+              multiply_panel<Int8Kernel<FormatQ4_1, kUnpackFrom>>,
+              multiply_panel<Int8Kernel<FormatQ4_K, kUnpackFrom>>,
+              multiply_panel<Int8Kernel<FormatQ6_K, kUnpackFrom>>,
+          },
+  };
+}
+
+}  // namespace
+}  // namespace lockstep::device::cpu
