@@ -1,6 +1,10 @@
 #include "device/cpu/kernels.h"
 #include "device/cpu/linear-inl.h"
 
+#if !defined(__AVX2__) || !defined(__FMA__) || !defined(__F16C__) || defined(__AVX512F__)
+#error "built with the wrong flags"
+#endif
+
 namespace lockstep::device::cpu {
 
 constinit const Kernels kKernels_avx2 = {

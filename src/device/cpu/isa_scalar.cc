@@ -1,6 +1,10 @@
 #include "device/cpu/kernels.h"
 #include "device/cpu/linear-inl.h"
 
+#if defined(__AVX__)
+#error "built with the wrong flags"
+#endif
+
 namespace lockstep::device::cpu {
 
 constinit const Kernels kKernels_scalar = {
