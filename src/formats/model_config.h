@@ -3,6 +3,7 @@
 //
 // A ModelConfig in hand has passed every check: sizes in [1, cap], heads dividing, layer lists of
 // the right length. Makers: parse_config_json (config_json.h) and config_from_gguf (gguf_config.h).
+// Token ids are as the file says: they become TokenIds, or are refused, where they are admitted.
 #pragma once
 
 #include <cstdint>
@@ -65,9 +66,25 @@ struct ModelConfig {
   double query_scale_size = 0;         // attention scale = 1 / sqrt(this); head_size by default
   double attention_soft_cap = 0;       // 0: none
   double final_soft_cap = 0;           // 0: none
-  std::vector<int64_t> eos_ids;        // as the config says, unchecked against V until admitted
-  int64_t bos_id = -1;                 // -1: none
-  std::string canonical_json;          // canonical form for the model digest
+  std::vector<int64_t> eos_ids;
+  int64_t bos_id = -1;  // -1: none
 };
+
+// Caps of every size, whatever a file says; the largest published models are well inside.
+inline constexpr int64_t kMaxLayers = 1024;
+inline constexpr int64_t kMaxHiddenSize = 1 << 17;
+inline constexpr int64_t kMaxIntermediateSize = 1 << 20;
+inline constexpr int64_t kMaxHeads = 1024;
+inline constexpr int64_t kMaxHeadSize = 1024;
+inline constexpr int64_t kMaxPositions = 1 << 27;
+inline constexpr double kMaxRopeTheta = 1e15;
+
+// The rules that hold between the fields and the caps on each, in one place for both makers.
+// invalid_argument naming the sizes at fault.
+Status check_model_config(const ModelConfig& config);
+
+// One line of JSON over all fields: sorted keys, numbers in their shortest exact spelling. The
+// divisors of RopeFactors are a tensor of the file and so are left to its digest.
+std::string canonical_json(const ModelConfig& config);
 
 }  // namespace lockstep::formats
