@@ -5,10 +5,8 @@
 #include <cstdint>
 
 namespace lockstep {
-namespace {
 
-// Bytes of the well-formed sequence at the front of text; 0 for none.
-size_t sequence_length(std::string_view text) {
+size_t utf8_sequence_length(std::string_view text) {
   const auto byte = [&](size_t i) { return static_cast<uint8_t>(text[i]); };
   const auto within = [&](size_t i, int lo, int hi) {
     return i < text.size() && lo <= byte(i) && byte(i) <= hi;
@@ -29,16 +27,17 @@ size_t sequence_length(std::string_view text) {
   return 0;
 }
 
-}  // namespace
-
-bool valid_utf8(std::string_view text) {
-  while (!text.empty()) {
-    const size_t length = sequence_length(text);
-    if (length == 0) return false;
-    text.remove_prefix(length);
+size_t valid_utf8_prefix(std::string_view text) {
+  size_t at = 0;
+  while (at < text.size()) {
+    const size_t length = utf8_sequence_length(text.substr(at));
+    if (length == 0) break;
+    at += length;
   }
-  return true;
+  return at;
 }
+
+bool valid_utf8(std::string_view text) { return valid_utf8_prefix(text) == text.size(); }
 
 std::string quoted(std::string_view text) {
   constexpr size_t kMaxShown = 64;
