@@ -64,22 +64,6 @@ void unpack_q6k(const std::byte* block, int64_t sub, QuantGroup& g) {
   g.d = u16_at(block, 208);
 }
 
-float value_of(DType dtype, const QuantGroup& g, int i) {
-  const float d = f32_from_f16(g.d);
-  const auto code = static_cast<float>(g.codes[static_cast<size_t>(i)]);
-  switch (dtype) {
-    case DType::kQ4_1:
-      return d * code + f32_from_f16(g.m);
-    case DType::kQ4_K:
-      return (d * static_cast<float>(g.sc[0])) * code -
-             f32_from_f16(g.m) * static_cast<float>(g.mn);
-    case DType::kQ6_K:
-      return (d * static_cast<float>(g.sc[static_cast<size_t>(i / 16)])) * code;
-    default:
-      return d * code;
-  }
-}
-
 }  // namespace
 
 QuantGroup unpack_group(DType dtype, const std::byte* row, int64_t group) {
@@ -114,13 +98,29 @@ QuantGroup unpack_group(DType dtype, const std::byte* row, int64_t group) {
   return g;
 }
 
+float group_value(DType dtype, const QuantGroup& g, int i) {
+  const float d = f32_from_f16(g.d);
+  const auto code = static_cast<float>(g.codes[static_cast<size_t>(i)]);
+  switch (dtype) {
+    case DType::kQ4_1:
+      return d * code + f32_from_f16(g.m);
+    case DType::kQ4_K:
+      return (d * static_cast<float>(g.sc[0])) * code -
+             f32_from_f16(g.m) * static_cast<float>(g.mn);
+    case DType::kQ6_K:
+      return (d * static_cast<float>(g.sc[static_cast<size_t>(i / 16)])) * code;
+    default:
+      return d * code;
+  }
+}
+
 void dequantise(DType dtype, const std::byte* bytes, std::span<float> values) {
   const auto n = static_cast<int64_t>(values.size());
   if (dtype_info(dtype).quantised()) {
     for (int64_t group = 0; group * kGroupSize < n; ++group) {
       const QuantGroup g = unpack_group(dtype, bytes, group);
       for (int i = 0; i < kGroupSize; ++i) {
-        values[static_cast<size_t>(group * kGroupSize + i)] = value_of(dtype, g, i);
+        values[static_cast<size_t>(group * kGroupSize + i)] = group_value(dtype, g, i);
       }
     }
     return;

@@ -32,7 +32,10 @@ struct QuantGroup {
 // holds the group.
 QuantGroup unpack_group(DType dtype, const std::byte* row, int64_t group);
 
-// Values of a whole row or tensor as f32, each operation rounded (docs/numerics.md, Embedding).
+// Value of element i of a group, each operation rounded (docs/numerics.md, Embedding).
+float group_value(DType dtype, const QuantGroup& group, int i);
+
+// Values of a whole row or tensor as f32.
 // Takes plain float types too (widened exactly). REQUIRES values.size() elements behind `bytes`,
 // whole blocks, dtype one of F32 F16 BF16 or quantised.
 void dequantise(DType dtype, const std::byte* bytes, std::span<float> values);
