@@ -1,5 +1,7 @@
+#include "device/cpu/attention-inl.h"
 #include "device/cpu/kernels.h"
 #include "device/cpu/linear-inl.h"
+#include "device/cpu/rows-inl.h"
 
 #if !defined(__AVX512BW__) || !defined(__AVX512VL__) || defined(__AVX512VNNI__)
 #error "built with the wrong flags"
@@ -10,6 +12,8 @@ namespace lockstep::device::cpu {
 constinit const Kernels kKernels_avx512 = {
     .isa = "avx512",
     .linear = make_linear_kernels(),
+    .attention = make_attention_kernels(),
+    .rows = make_row_kernels(),
 };
 
 }  // namespace lockstep::device::cpu

@@ -2,13 +2,17 @@
 // table, chosen once at start; all tables give the same bits.
 #pragma once
 
+#include "device/cpu/attention_kernels.h"
 #include "device/cpu/linear_kernels.h"
+#include "device/cpu/rows_kernels.h"
 
 namespace lockstep::device::cpu {
 
 struct Kernels {
   const char* isa;  // "scalar", "avx2", "avx512", "avx512_vnni", "avx512_bf16"
   LinearKernels linear;
+  AttentionKernels attention;
+  RowKernels rows;
 };
 
 extern const Kernels kKernels_scalar;
