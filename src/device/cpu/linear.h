@@ -17,11 +17,9 @@
 
 namespace lockstep::device::cpu {
 
-// The LinearPlan of the CPU: one packed segment a stacked weight, one layout for all instruction
-// sets.
-class PackedLinear;
-
 // Packs (in parallel) into private memory; the mapped tensors may be released afterwards.
+// invalid_argument when shapes do not stack, unimplemented for a type that cannot be multiplied,
+// resource_exhausted. REQUIRES bytes that match type and shape.
 StatusOr<std::unique_ptr<LinearPlan>> pack_linear(std::span<const LinearWeight> stacked,
                                                   Arithmetic arithmetic, ThreadPool& pool);
 
