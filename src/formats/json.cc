@@ -1,10 +1,8 @@
 #include "formats/json.h"
 
-#include <algorithm>
 #include <boost/json/basic_parser_impl.hpp>
 #include <charconv>
 #include <cmath>
-#include <numeric>
 #include <optional>
 #include <system_error>
 
@@ -146,28 +144,21 @@ std::string root_or(std::string_view path) {
 
 }  // namespace
 
+auto JsonObject::key_at() const {
+  return [this](size_t i) -> const std::string& { return members_[i].key; };
+}
+
 StatusOr<JsonObject> JsonObject::create(std::vector<JsonMember> members) {
   JsonObject out;
   out.members_ = std::move(members);
-  out.by_key_.resize(out.members_.size());
-  std::iota(out.by_key_.begin(), out.by_key_.end(), 0u);
-  const auto key = [&](uint32_t i) -> const std::string& { return out.members_[i].key; };
-  std::sort(out.by_key_.begin(), out.by_key_.end(),
-            [&](uint32_t a, uint32_t b) { return key(a) < key(b); });
-  const auto twice = std::adjacent_find(out.by_key_.begin(), out.by_key_.end(),
-                                        [&](uint32_t a, uint32_t b) { return key(a) == key(b); });
-  if (twice != out.by_key_.end()) {
-    return invalid_argument("key {} occurs twice in one object", quoted(key(*twice)));
-  }
+  LOCKSTEP_ASSIGN_OR_RETURN(out.by_key_,
+                            NameIndex::create(out.members_.size(), "key", out.key_at()));
   return out;
 }
 
 const JsonValue* JsonObject::find(std::string_view key) const {
-  const auto it = std::lower_bound(
-      by_key_.begin(), by_key_.end(), key,
-      [&](uint32_t i, std::string_view wanted) { return members_[i].key < wanted; });
-  if (it == by_key_.end() || members_[*it].key != key) return nullptr;
-  return &members_[*it].value;
+  const auto i = by_key_.find(key, key_at());
+  return i ? &members_[*i].value : nullptr;
 }
 
 std::span<const JsonMember> JsonObject::members() const { return members_; }

@@ -20,6 +20,7 @@
 #include <vector>
 
 #include "base/status.h"
+#include "formats/name_index.h"
 
 namespace lockstep::formats {
 
@@ -36,8 +37,9 @@ class JsonObject {
   std::span<const JsonMember> members() const;
 
  private:
+  auto key_at() const;
   std::vector<JsonMember> members_;
-  std::vector<uint32_t> by_key_;
+  NameIndex by_key_;
 };
 
 using JsonArray = std::vector<JsonValue>;

@@ -9,6 +9,7 @@
 
 #include "base/status.h"
 #include "base/tensor_view.h"
+#include "formats/name_index.h"
 
 namespace lockstep::formats {
 
@@ -33,8 +34,9 @@ class TensorTable {
   const TensorView* find(std::string_view name) const;  // null: absent
 
  private:
+  auto name_at() const;
   std::vector<NamedTensor> tensors_;
-  std::vector<uint32_t> by_name_;
+  NameIndex by_name_;
 };
 
 }  // namespace lockstep::formats

@@ -27,6 +27,8 @@ struct Split {
   std::string regex;  // unchecked: text/ compiles it within limits
   SplitBehavior behavior = SplitBehavior::kIsolated;
   bool invert = false;  // the text between takes the matches' part
+
+  friend bool operator==(const Split&, const Split&) = default;
 };
 
 enum class Normalization : uint8_t { kNfc, kNfd, kNfkc, kNfkd };

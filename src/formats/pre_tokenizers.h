@@ -1,0 +1,22 @@
+// The regexes behind the names of pre-tokenizers.
+//
+// Thread rule: pure functions.
+#pragma once
+
+#include <span>
+#include <string_view>
+
+#include "formats/tokenizer_spec.h"
+
+namespace lockstep::formats {
+
+// Empty for kCustom.
+std::span<const Split> splits_of(PreTokenizer pre);
+
+// The name of exactly these splits; kCustom for any others.
+PreTokenizer recognise_splits(std::span<const Split> splits);
+
+// Whether the regex stands in one of the named sets.
+bool is_known_regex(std::string_view regex);
+
+}  // namespace lockstep::formats
