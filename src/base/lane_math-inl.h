@@ -116,7 +116,7 @@ LaneSinCos<L> lane_sincos(typename L::F x) {
   return {L::from_bits(L::ixor(L::bits(s), sin_sign)), L::from_bits(L::ixor(L::bits(c), cos_sign))};
 }
 
-// |x| < 0.625: x + x^3 P(x^2); else 1 - 2 / (e^(2 |x|) + 1) with x's sign.
+// a = |x| < 0.625: a + a^3 P(a^2); else 1 - 2 / (e^(2 a) + 1). Then x's sign.
 template <class L>
 typename L::F lane_tanh(typename L::F x) {
   constexpr float kP[] = {-0x1.555534p-2f, 0x1.110768p-3f, -0x1.b84448p-5f, 0x1.5256d8p-6f,
@@ -126,9 +126,9 @@ typename L::F lane_tanh(typename L::F x) {
   const F two = L::set(2.0f);
   const F magnitude = L::abs(x);
   const F z = L::mul(x, x);
-  const F near = L::fma(L::mul(x, z), lane_polynomial<L>(kP, z), x);
+  const F near = L::fma(L::mul(magnitude, z), lane_polynomial<L>(kP, z), magnitude);
   const F far = L::sub(one, L::div(two, L::add(lane_exp<L>(L::mul(two, magnitude)), one)));
-  return L::select(L::lt(magnitude, L::set(0.625f)), near, lane_with_sign_of<L>(x, far));
+  return lane_with_sign_of<L>(x, L::select(L::lt(magnitude, L::set(0.625f)), near, far));
 }
 
 // x / (1 + e^-x)
