@@ -6,27 +6,18 @@
 #pragma once
 
 #include <memory>
-#include <optional>
 #include <string>
 #include <string_view>
 #include <vector>
 
 #include "base/status.h"
 #include "base/tensor_view.h"
-#include "base/vocabulary.h"
+#include "formats/generation_config.h"
 #include "formats/model_config.h"
+#include "formats/tensor_table.h"
 #include "formats/tokenizer_spec.h"
 
 namespace lockstep::formats {
-
-// Defaults a model's maker suggests for sampling (generation_config.json, or none).
-struct GenerationDefaults {
-  std::optional<double> temperature;
-  std::optional<int64_t> top_k;
-  std::optional<double> top_p;
-  std::optional<double> min_p;
-  std::vector<int64_t> eos_ids;  // replaces the config's when not empty
-};
 
 class Checkpoint {
  public:
@@ -37,10 +28,10 @@ class Checkpoint {
   const std::string& path() const { return path_; }
 
   // Names in the file's own spelling, in file order.
-  virtual std::vector<std::string> tensor_names() const = 0;
-  virtual bool has(std::string_view name) const = 0;
+  std::vector<std::string> tensor_names() const;
+  bool has(std::string_view name) const;
   // not_found naming the tensor.
-  virtual StatusOr<TensorView> tensor(std::string_view name) const = 0;
+  StatusOr<TensorView> tensor(std::string_view name) const;
   // Gives the mapped pages of a tensor back to the system; a later read maps them again.
   virtual void release(std::string_view name) const = 0;
 
@@ -51,6 +42,8 @@ class Checkpoint {
   int64_t file_bytes() const { return file_bytes_; }
 
  protected:
+  virtual const TensorTable& table() const = 0;
+
   ModelConfig config_;
   GenerationDefaults generation_;
   std::string path_;

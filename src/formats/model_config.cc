@@ -83,7 +83,7 @@ Status check_model_config(const ModelConfig& c) {
 
 std::string canonical_json(const ModelConfig& c) {
   const std::map<std::string_view, std::string> fields = {
-      {"activation", fmt::format("{}", static_cast<int>(c.activation))},
+      {"activation", c.activation == HiddenActivation::kSilu ? "\"silu\"" : "\"gelu_tanh\""},
       {"attention_bias", fmt::format("{}", c.attention_bias)},
       {"attention_soft_cap", fmt::format("{}", c.attention_soft_cap)},
       {"bos_id", fmt::format("{}", c.bos_id)},
@@ -97,7 +97,7 @@ std::string canonical_json(const ModelConfig& c) {
       {"kv_heads", fmt::format("{}", c.kv_heads)},
       {"layer_kinds", kinds_json(c.layer_kinds)},
       {"layers", fmt::format("{}", c.layers)},
-      {"layout", fmt::format("{}", static_cast<int>(c.layout))},
+      {"layout", c.layout == WeightLayout::kGguf ? "\"gguf\"" : "\"hugging_face\""},
       {"max_positions", fmt::format("{}", c.max_positions)},
       {"mlp_bias", fmt::format("{}", c.mlp_bias)},
       {"query_scale_size", fmt::format("{}", c.query_scale_size)},

@@ -1,0 +1,210 @@
+#include "formats/gguf_tokenizer.h"
+
+#include <algorithm>
+#include <optional>
+#include <string_view>
+
+#include "base/text.h"
+#include "base/vocabulary.h"
+#include "formats/chat_template_source.h"
+#include "formats/name_index.h"
+
+namespace lockstep::formats {
+namespace {
+
+constexpr size_t kMaxTokenBytes = 4096;
+constexpr size_t kMaxMerges = size_t{1} << 22;
+constexpr std::string_view kTokensKey = "tokenizer.ggml.tokens";
+constexpr std::string_view kTypesKey = "tokenizer.ggml.token_type";
+constexpr std::string_view kMergesKey = "tokenizer.ggml.merges";
+constexpr std::string_view kPreKey = "tokenizer.ggml.pre";
+
+struct PreName {
+  std::string_view name;
+  PreTokenizer pre;
+};
+constexpr PreName kPreNames[] = {
+    {"default", PreTokenizer::kGpt2},  {"gpt-2", PreTokenizer::kGpt2},
+    {"smollm", PreTokenizer::kSmolLm}, {"llama-bpe", PreTokenizer::kLlama3},
+    {"qwen2", PreTokenizer::kQwen2},
+};
+
+StatusOr<PreTokenizer> read_pre_tokenizer(const GgufMetadata& metadata) {
+  LOCKSTEP_ASSIGN_OR_RETURN(const std::string_view name, metadata.string_or(kPreKey, "default"));
+  std::string allowed;
+  for (const PreName& known : kPreNames) {
+    if (known.name == name) return known.pre;
+    allowed += fmt::format("{}{}", allowed.empty() ? "" : ", ", known.name);
+  }
+  return unimplemented("{} {} is not supported; supported: {}", kPreKey, quoted(name), allowed);
+}
+
+Status check_text(std::string_view key, size_t i, std::string_view text) {
+  if (text.size() > kMaxTokenBytes) {
+    return invalid_argument("{}[{}] has {} bytes; at most {} are allowed", key, i, text.size(),
+                            kMaxTokenBytes);
+  }
+  if (!valid_utf8(text)) return invalid_argument("{}[{}] is not UTF-8", key, i);
+  return ok_status();
+}
+
+// The format's numbers: 1 normal, 2 unknown, 3 control, 4 user-defined, 5 unused, 6 byte.
+TokenKind kind_of(int64_t type) {
+  constexpr TokenKind kKinds[] = {TokenKind::kNormal,      TokenKind::kUnknown, TokenKind::kControl,
+                                  TokenKind::kUserDefined, TokenKind::kUnused,  TokenKind::kByte};
+  return kKinds[type - 1];
+}
+
+Status check_equal_length(const GgufMetadata& metadata, std::string_view key, size_t tokens) {
+  LOCKSTEP_ASSIGN_OR_RETURN(const uint64_t size, metadata.array_size(key));
+  if (size == tokens) return ok_status();
+  return invalid_argument("{} has {} entries but {} has {}", key, size, kTokensKey, tokens);
+}
+
+Status read_tokens(const GgufMetadata& metadata, TokenizerSpec& spec) {
+  LOCKSTEP_ASSIGN_OR_RETURN(const auto texts, metadata.strings(kTokensKey));
+  const auto most = static_cast<size_t>(Vocabulary::kMaxSize);
+  if (!(1 <= texts.size() && texts.size() <= most)) {
+    return invalid_argument("{} has {} entries; allowed: [1, {}]", kTokensKey, texts.size(), most);
+  }
+  spec.token_kinds.assign(texts.size(), TokenKind::kNormal);
+  if (metadata.has(kTypesKey)) {
+    LOCKSTEP_RETURN_IF_ERROR(check_equal_length(metadata, kTypesKey, texts.size()));
+    LOCKSTEP_ASSIGN_OR_RETURN(const auto types, metadata.integers(kTypesKey, 1, 6));
+    std::transform(types.begin(), types.end(), spec.token_kinds.begin(), kind_of);
+  }
+  if (metadata.has("tokenizer.ggml.scores")) {
+    LOCKSTEP_RETURN_IF_ERROR(check_equal_length(metadata, "tokenizer.ggml.scores", texts.size()));
+  }
+  for (size_t i = 0; i < texts.size(); ++i) {
+    LOCKSTEP_RETURN_IF_ERROR(check_text(kTokensKey, i, texts[i]));
+    spec.token_texts.emplace_back(texts[i]);
+  }
+  return ok_status();
+}
+
+// Tokens that a merge may name, by text: control tokens are not made by merging.
+class MergeableTokens {
+  auto text_at() const {
+    return [this](size_t i) { return texts_[i]; };
+  }
+
+ public:
+  static StatusOr<MergeableTokens> create(const TokenizerSpec& spec) {
+    MergeableTokens out;
+    for (size_t i = 0; i < spec.token_texts.size(); ++i) {
+      const TokenKind kind = spec.token_kinds[i];
+      if (kind == TokenKind::kControl || kind == TokenKind::kUnknown) continue;
+      out.texts_.push_back(spec.token_texts[i]);
+      out.ids_.push_back(static_cast<int32_t>(i));
+    }
+    LOCKSTEP_ASSIGN_OR_RETURN(out.by_text_,
+                              NameIndex::create(out.texts_.size(), "token", out.text_at()));
+    return out;
+  }
+
+  std::optional<int32_t> find(std::string_view text) const {
+    const auto i = by_text_.find(text, text_at());
+    return i ? std::optional(ids_[*i]) : std::nullopt;
+  }
+
+ private:
+  std::vector<std::string_view> texts_;
+  std::vector<int32_t> ids_;
+  NameIndex by_text_;
+};
+
+// "left right" with one space, all three of left, right and leftright being tokens.
+Status read_merges(const GgufMetadata& metadata, TokenizerSpec& spec) {
+  LOCKSTEP_ASSIGN_OR_RETURN(const auto merges, metadata.strings(kMergesKey));
+  if (merges.size() > kMaxMerges) {
+    return invalid_argument("{} has {} entries; at most {} are allowed", kMergesKey, merges.size(),
+                            kMaxMerges);
+  }
+  LOCKSTEP_ASSIGN_OR_RETURN(const auto tokens, MergeableTokens::create(spec));
+  LOCKSTEP_RETURN_IF_ERROR(
+      NameIndex::create(merges.size(), "merge", [&](size_t i) { return merges[i]; }).status());
+  for (size_t i = 0; i < merges.size(); ++i) {
+    const std::string_view merge = merges[i];
+    const size_t space = merge.find(' ');
+    if (space == merge.npos || merge.find(' ', space + 1) != merge.npos) {
+      return invalid_argument("{}[{}] {} is not two tokens with one space between", kMergesKey, i,
+                              quoted(merge));
+    }
+    const std::string_view left_text = merge.substr(0, space);
+    const std::string_view right_text = merge.substr(space + 1);
+    const auto left = tokens.find(left_text);
+    const auto right = tokens.find(right_text);
+    const auto result = tokens.find(fmt::format("{}{}", left_text, right_text));
+    if (!left || !right || !result) {
+      return invalid_argument("{}[{}] {} names a token that does not exist", kMergesKey, i,
+                              quoted(merge));
+    }
+    spec.merges.emplace_back(*left, *right);
+    spec.merge_results.push_back(*result);
+  }
+  return ok_status();
+}
+
+Status read_specials(TokenizerSpec& spec) {
+  for (size_t i = 0; i < spec.token_texts.size(); ++i) {
+    const TokenKind kind = spec.token_kinds[i];
+    const bool control = kind == TokenKind::kControl || kind == TokenKind::kUnknown;
+    if (!control && kind != TokenKind::kUserDefined) continue;
+    if (spec.token_texts[i].empty()) {
+      return invalid_argument("{}[{}] is a special token without a text", kTokensKey, i);
+    }
+    SpecialToken special;
+    special.id = static_cast<int64_t>(i);
+    special.text = spec.token_texts[i];
+    special.control = control;
+    spec.specials.push_back(std::move(special));
+  }
+  return ok_status();
+}
+
+Status read_ids(const GgufMetadata& metadata, TokenizerSpec& spec) {
+  const auto read = [&](std::string_view key) {
+    return metadata.integer_or(key, -1, 0, Vocabulary::kMaxSize - 1);
+  };
+  LOCKSTEP_ASSIGN_OR_RETURN(spec.bos_id, read("tokenizer.ggml.bos_token_id"));
+  LOCKSTEP_ASSIGN_OR_RETURN(spec.eos_id, read("tokenizer.ggml.eos_token_id"));
+  LOCKSTEP_ASSIGN_OR_RETURN(spec.unknown_id, read("tokenizer.ggml.unknown_token_id"));
+  return ok_status();
+}
+
+}  // namespace
+
+StatusOr<TokenizerSpec> tokenizer_from_gguf(const GgufMetadata& metadata) {
+  constexpr std::string_view kModelKey = "tokenizer.ggml.model";
+  if (!metadata.has(kModelKey)) return not_found("the file has no tokenizer ({})", kModelKey);
+  LOCKSTEP_ASSIGN_OR_RETURN(const std::string_view model, metadata.string(kModelKey));
+  if (model != "gpt2") {
+    return unimplemented("{} {} is not supported; supported: gpt2", kModelKey, quoted(model));
+  }
+  TokenizerSpec spec;
+  LOCKSTEP_ASSIGN_OR_RETURN(spec.pre, read_pre_tokenizer(metadata));
+  LOCKSTEP_RETURN_IF_ERROR(read_tokens(metadata, spec));
+  LOCKSTEP_RETURN_IF_ERROR(read_merges(metadata, spec));
+  LOCKSTEP_RETURN_IF_ERROR(read_specials(spec));
+  LOCKSTEP_RETURN_IF_ERROR(read_ids(metadata, spec));
+  // Llama 3's tokenizer wants BOS and takes whole words; its files do not always say so.
+  const bool is_llama3 = spec.pre == PreTokenizer::kLlama3;
+  spec.ignore_merges = is_llama3;
+  LOCKSTEP_ASSIGN_OR_RETURN(spec.add_bos,
+                            metadata.boolean_or("tokenizer.ggml.add_bos_token", is_llama3));
+  LOCKSTEP_ASSIGN_OR_RETURN(spec.add_eos,
+                            metadata.boolean_or("tokenizer.ggml.add_eos_token", false));
+  LOCKSTEP_ASSIGN_OR_RETURN(spec.add_space_prefix,
+                            metadata.boolean_or("tokenizer.ggml.add_space_prefix", false));
+  return spec;
+}
+
+StatusOr<std::string> chat_template_from_gguf(const GgufMetadata& metadata) {
+  constexpr std::string_view kKey = "tokenizer.chat_template";
+  if (!metadata.has(kKey)) return not_found("the file has no chat template ({})", kKey);
+  LOCKSTEP_ASSIGN_OR_RETURN(const std::string_view text, metadata.string(kKey));
+  return check_chat_template(text, kKey);
+}
+
+}  // namespace lockstep::formats

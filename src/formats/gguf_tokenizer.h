@@ -1,0 +1,18 @@
+// GGUF metadata -> TokenizerSpec. tokenizer.ggml.model: gpt2 (byte-level BPE).
+#pragma once
+
+#include "base/status.h"
+#include "formats/gguf.h"
+#include "formats/tokenizer_spec.h"
+
+namespace lockstep::formats {
+
+// not_found when the file has no tokenizer; unimplemented for a kind or a pre-tokenizer that this
+// program does not have, by its name; invalid_argument for lists that contradict each other.
+// Ids are not compared with the model's vocabulary here: text/ does, for every maker of specs.
+StatusOr<TokenizerSpec> tokenizer_from_gguf(const GgufMetadata& metadata);
+
+// not_found when the file has none.
+StatusOr<std::string> chat_template_from_gguf(const GgufMetadata& metadata);
+
+}  // namespace lockstep::formats
