@@ -1,4 +1,5 @@
 #include "device/cpu/attention-inl.h"
+#include "device/cpu/dpbf16_check-inl.h"
 #include "device/cpu/kernels.h"
 #include "device/cpu/linear-inl.h"
 #include "device/cpu/rows-inl.h"
