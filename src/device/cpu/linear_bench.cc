@@ -1,0 +1,227 @@
+// Speed of the matrix kernels beside what the memory gives. Every packing is first compared with
+// the scalar kernels bit for bit; then the figures: bytes of weights read a second (with few rows
+// the limit is memory), floating-point operations a second (with many it is the vector units), and
+// a plain read of the same weights, timed between the rounds of the same line.
+//
+//   linear_bench [THREADS [ISA [PACKING]]]      linear_bench 2 avx512_bf16 Q4_1
+#include <algorithm>
+#include <bit>
+#include <chrono>
+#include <cstdio>
+#include <cstdlib>
+#include <cstring>
+#include <functional>
+#include <string>
+#include <string_view>
+#include <vector>
+
+#include "base/dtype.h"
+#include "base/status.h"
+#include "device/cpu/kernels.h"
+#include "device/cpu/linear.h"
+#include "device/cpu/packed_linear.h"
+
+namespace lockstep::device::cpu {
+namespace {
+
+struct Type {
+  const char* name;
+  DType dtype;
+  Arithmetic arithmetic;
+};
+
+constexpr Type kTypes[] = {
+    {"Q4_0", DType::kQ4_0, Arithmetic::kInt8},    {"Q4_1", DType::kQ4_1, Arithmetic::kInt8},
+    {"Q4_K", DType::kQ4_K, Arithmetic::kInt8},    {"Q6_K", DType::kQ6_K, Arithmetic::kInt8},
+    {"Q8_0", DType::kQ8_0, Arithmetic::kInt8},    {"BF16", DType::kBF16, Arithmetic::kBF16},
+    {"BF16-f32", DType::kBF16, Arithmetic::kF32}, {"F16", DType::kF16, Arithmetic::kF32},
+    {"F32", DType::kF32, Arithmetic::kF32},
+};
+
+uint32_t hash(uint32_t x) {
+  x = (x ^ (x >> 16)) * 0x85ebca6bu;
+  x = (x ^ (x >> 13)) * 0xc2b2ae35u;
+  return x ^ (x >> 16);
+}
+
+// Values of ordinary size: f16 scales and bf16 around 1, nothing denormal.
+std::vector<std::byte> make_weight(DType dtype, int64_t outputs, int64_t inputs) {
+  const DTypeInfo& info = dtype_info(dtype);
+  std::vector<std::byte> bytes(dtype_bytes(dtype, static_cast<uint64_t>(outputs * inputs)).value());
+  for (size_t i = 0; i < bytes.size(); ++i) bytes[i] = static_cast<std::byte>(hash(i));
+  const auto put = [&](size_t at, auto value) { std::memcpy(&bytes[at], &value, sizeof value); };
+  const auto step = static_cast<size_t>(info.block_bytes);
+  for (size_t at = 0; at < bytes.size(); at += step) {
+    const uint32_t bits = hash(static_cast<uint32_t>(at));
+    const auto f16 = static_cast<uint16_t>(0x3800u | (bits & 0x83ffu));
+    switch (dtype) {
+      case DType::kF32:
+        put(at, 0x3f000000u | (bits & 0x807fffffu));
+        break;
+      case DType::kBF16:
+        put(at, static_cast<uint16_t>(0x3f00u | (bits & 0x807fu)));
+        break;
+      case DType::kQ6_K:
+        put(at + 208, f16);
+        break;
+      case DType::kQ4_1:
+      case DType::kQ4_K:
+        put(at + 2, f16);
+        [[fallthrough]];
+      default:
+        put(at, f16);
+    }
+  }
+  return bytes;
+}
+
+std::vector<float> make_rows(int rows, int64_t inputs) {
+  std::vector<float> x(static_cast<size_t>(rows * inputs));
+  for (size_t i = 0; i < x.size(); ++i) {
+    x[i] = std::bit_cast<float>(0x3f000000u | (hash(static_cast<uint32_t>(i)) & 0x807fffffu));
+  }
+  return x;
+}
+
+using Plans = std::vector<std::unique_ptr<LinearPlan>>;
+
+std::unique_ptr<LinearPlan> make_plan(const Type& type, int64_t outputs, int64_t inputs,
+                                      ThreadPool& pool) {
+  const std::vector<std::byte> bytes = make_weight(type.dtype, outputs, inputs);
+  const LinearWeight weight = {{type.dtype, {outputs, inputs}, bytes}, {}};
+  auto plan = pack_linear(std::span(&weight, 1), type.arithmetic, pool);
+  LOCKSTEP_CHECK(plan.ok());
+  return std::move(plan).value();
+}
+
+double seconds(const std::function<void()>& work) {
+  const auto start = std::chrono::steady_clock::now();
+  work();
+  return std::chrono::duration<double>(std::chrono::steady_clock::now() - start).count();
+}
+
+double median(std::vector<double> v) {
+  std::nth_element(v.begin(), v.begin() + v.size() / 2, v.end());
+  return v[v.size() / 2];
+}
+
+class Bench {
+ public:
+  Bench(const Kernels& kernels, int threads) : kernels_(kernels), pool_(threads) {}
+
+  // The same bits as the scalar kernels, on an odd number of outputs and rows.
+  void check(const Type& type) {
+    constexpr int kRows = 7;
+    constexpr int64_t kOutputs = 45;
+    const auto plan = make_plan(type, kOutputs, 768, pool_);
+    const std::vector<float> x = make_rows(kRows, 768);
+    std::vector<float> got(kRows * kOutputs);
+    std::vector<float> want(got.size());
+    run(kernels_, *plan, x, got, kRows);
+    run(kKernels_scalar, *plan, x, want, kRows);
+    LOCKSTEP_CHECK(std::memcmp(got.data(), want.data(), got.size() * sizeof(float)) == 0);
+  }
+
+  // All plans in turn, so that weights come from beyond the caches.
+  void time(const Type& type, const Plans& plans, int rows) {
+    const LinearPlan& first = *plans[0];
+    const std::vector<float> x = make_rows(rows, first.inputs());
+    std::vector<float> out(static_cast<size_t>(rows * first.outputs()));
+    double bytes = 0;
+    for (const auto& plan : plans) bytes += static_cast<double>(plan->bytes());
+    std::vector<double> times;
+    std::vector<double> reads;
+    for (double spent = 0; spent < kSecondsALine || times.size() < 3;) {
+      reads.push_back(seconds([&] { read(plans); }));
+      times.push_back(seconds([&] {
+        for (const auto& plan : plans) run(kernels_, *plan, x, out, rows);
+      }));
+      spent += reads.back() + times.back();
+    }
+    const double t = median(times);
+    const auto flops = 2.0 * rows * static_cast<double>(first.inputs()) *
+                       static_cast<double>(first.outputs()) * static_cast<double>(plans.size());
+    const double gbs = bytes / t * 1e-9;
+    const double probe = bytes / median(reads) * 1e-9;
+    std::printf(
+        "%-9s %5ld x %-5ld %4d rows  %8.1f us  %6.1f GB/s  %7.0f GFLOP/s   read %5.1f  %3.0f %%\n",
+        type.name, first.outputs(), first.inputs(), rows,
+        t / static_cast<double>(plans.size()) * 1e6, gbs, flops / t * 1e-9, probe,
+        100 * gbs / probe);
+    std::fflush(stdout);
+  }
+
+  ThreadPool& pool() { return pool_; }
+
+ private:
+  static constexpr double kSecondsALine = 0.5;
+
+  void run(const Kernels& kernels, const LinearPlan& plan, const std::vector<float>& x,
+           std::vector<float>& out, int rows) {
+    run_linear(kernels.linear, pool_, scratch_, plan, x.data(), plan.inputs(), out.data(),
+               plan.outputs(), rows);
+  }
+
+  // Every word of all weights, 64 KB a task.
+  void read(const Plans& plans) {
+    constexpr int64_t kTaskBytes = 64 << 10;
+    for (const auto& plan : plans) {
+      const std::byte* data = static_cast<const PackedLinear&>(*plan).segments()[0].data;
+      pool_.run((plan->bytes() + kTaskBytes - 1) / kTaskBytes, [&](int64_t i, int) {
+        const auto* word = reinterpret_cast<const uint64_t*>(data + i * kTaskBytes);
+        const int64_t words = std::min(kTaskBytes, plan->bytes() - i * kTaskBytes) / 8;
+        uint64_t sum = 0;
+        for (int64_t w = 0; w < words; ++w) sum += word[w];
+        sink_ = sum;
+      });
+    }
+  }
+
+  const Kernels& kernels_;
+  ThreadPool pool_;
+  LinearScratch scratch_;
+  volatile uint64_t sink_ = 0;
+};
+
+const Kernels* kernels_named(std::string_view isa) {
+  for (const Kernels* k : {&kKernels_scalar, &kKernels_avx2, &kKernels_avx512,
+                           &kKernels_avx512_vnni, &kKernels_avx512_bf16}) {
+    if (isa == k->isa) return k;
+  }
+  return nullptr;
+}
+
+int run_bench(int threads, const Kernels& kernels, std::string_view only) {
+  constexpr int64_t kBytes = 128 << 20;  // in turn, so beyond any level-3 cache
+  Bench bench(kernels, threads);
+  std::printf("%s, %d threads; read: every byte of the same weights, same run\n", kernels.isa,
+              threads);
+  const struct { int64_t outputs, inputs; } kShapes[] = {{8192, 2048}, {576, 1536}, {1536, 576}};
+  for (const Type& type : kTypes) {
+    if (!only.empty() && only != type.name) continue;
+    bench.check(type);
+    for (const auto& shape : kShapes) {
+      if (shape.inputs % dtype_info(type.dtype).block_elements != 0) continue;
+      Plans plans;
+      for (int64_t bytes = 0; bytes < kBytes; bytes += plans.back()->bytes()) {
+        plans.push_back(make_plan(type, shape.outputs, shape.inputs, bench.pool()));
+      }
+      for (const int rows : {1, 2, 4, 8, 16, 64, 512}) bench.time(type, plans, rows);
+    }
+  }
+  return 0;
+}
+
+}  // namespace
+}  // namespace lockstep::device::cpu
+
+int main(int argc, char** argv) {
+  using namespace lockstep::device::cpu;
+  const int threads = argc > 1 ? std::atoi(argv[1]) : 2;
+  const Kernels* kernels = kernels_named(argc > 2 ? argv[2] : "avx512_bf16");
+  if (threads < 1 || kernels == nullptr) {
+    std::fprintf(stderr, "usage: linear_bench [THREADS [ISA [PACKING]]]\n");
+    return 2;
+  }
+  return run_bench(threads, *kernels, argc > 3 ? argv[3] : "");
+}
