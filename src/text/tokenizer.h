@@ -21,6 +21,8 @@
 
 namespace lockstep::text {
 
+struct ByteRange;  // added_tokens.h
+
 struct EncodeOptions {
   // Text that spells a control token becomes that token. Added tokens that are not control tokens
   // (tags, runs of spaces) are part of the ordinary vocabulary and are matched either way.
@@ -76,7 +78,13 @@ class Tokenizer {
 
  private:
   struct Parts;
+  class Encoder;
   explicit Tokenizer(std::unique_ptr<const Parts> parts);
+  // REQUIRES at most kMaxTextBytes; control tokens are matched inside the ranges alone.
+  StatusOr<std::vector<TokenId>> encode_ranges(std::string_view text,
+                                               std::span<const ByteRange> from_template,
+                                               const EncodeOptions& options) const;
+
   std::unique_ptr<const Parts> parts_;
 };
 

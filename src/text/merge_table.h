@@ -1,0 +1,53 @@
+// Byte-pair merging: the ranked pairs of a vocabulary, and merging a word's symbols by them.
+//
+// Of all neighbouring pairs the one of lowest rank is merged, the leftmost among equals, until no
+// pair has a rank. n symbols take O(n log n).
+//
+// Thread rule: const methods from any thread, each with its own scratch.
+#pragma once
+
+#include <absl/container/flat_hash_map.h>
+
+#include <cstdint>
+#include <span>
+#include <utility>
+#include <vector>
+
+#include "base/status.h"
+
+namespace lockstep::text {
+
+class MergeTable {
+ public:
+  // Memory that calls reuse.
+  struct Scratch {
+    std::vector<int32_t> next;
+    std::vector<int32_t> previous;
+    std::vector<uint64_t> heap;
+  };
+
+  // pairs[rank] merge into results[rank]. invalid_argument for a pair that is there twice.
+  // REQUIRES equal lengths below 2^31 and ids that are not negative.
+  static StatusOr<MergeTable> create(std::span<const std::pair<int32_t, int32_t>> pairs,
+                                     std::span<const int32_t> results);
+
+  // REQUIRES fewer than 2^31 symbols.
+  void apply(std::vector<int32_t>& symbols, Scratch& scratch) const;
+
+ private:
+  struct Merge {
+    uint32_t rank;
+    int32_t result;
+  };
+  static uint64_t key(int32_t left, int32_t right) {
+    return uint64_t{static_cast<uint32_t>(left)} << 32 | static_cast<uint32_t>(right);
+  }
+  const Merge* find(int32_t left, int32_t right) const {
+    const auto found = merges_.find(key(left, right));
+    return found == merges_.end() ? nullptr : &found->second;
+  }
+
+  absl::flat_hash_map<uint64_t, Merge> merges_;  // looked up only: its order reaches nothing
+};
+
+}  // namespace lockstep::text

@@ -1,0 +1,186 @@
+// Oniguruma's spelling to PCRE2's (https://github.com/kkos/oniguruma/blob/master/doc/RE). Both run
+// over Unicode properties; they differ in \s (PCRE2 has U+180E) and \w (PCRE2 lacks marks), and in
+// classes, where Oniguruma has nesting and intersection.
+#include <algorithm>
+#include <string>
+#include <string_view>
+
+#include "base/text.h"
+#include "text/regex.h"
+
+namespace lockstep::text {
+namespace {
+
+constexpr std::string_view kSpaceSet =
+    "\\x{9}-\\x{d}\\x{20}\\x{85}\\x{a0}\\x{1680}\\x{2000}-\\x{200a}\\x{2028}\\x{2029}\\x{202f}"
+    "\\x{205f}\\x{3000}";
+constexpr std::string_view kWordSet = "\\p{Alphabetic}\\p{M}\\p{Nd}\\p{Pc}";
+constexpr std::string_view kGroupOpenings[] = {
+    "(?:", "(?=", "(?!", "(?<=", "(?<!", "(?>", "(?i:", "(?i)"};
+
+bool is_hex(char c) {
+  return ('0' <= c && c <= '9') || ('a' <= c && c <= 'f') || ('A' <= c && c <= 'F');
+}
+
+class Translator {
+ public:
+  explicit Translator(std::string_view pattern) : rest_(pattern) {}
+
+  StatusOr<std::string> run() {
+    while (!rest_.empty()) {
+      if (rest_[0] == '\\') {
+        LOCKSTEP_RETURN_IF_ERROR(escape(/*in_class=*/false));
+      } else if (rest_[0] == '[') {
+        LOCKSTEP_RETURN_IF_ERROR(char_class());
+      } else if (rest_[0] == '(') {
+        LOCKSTEP_RETURN_IF_ERROR(group());
+      } else {
+        copy(1);
+      }
+    }
+    return std::move(out_);
+  }
+
+ private:
+  void copy(size_t bytes) {
+    out_ += rest_.substr(0, bytes);
+    rest_.remove_prefix(bytes);
+  }
+  void replace(size_t bytes, std::string_view with) {
+    out_ += with;
+    rest_.remove_prefix(bytes);
+  }
+
+  Status group() {
+    if (rest_.size() < 2 || (rest_[1] != '?' && rest_[1] != '*')) {
+      copy(1);
+      return ok_status();
+    }
+    for (const std::string_view opening : kGroupOpenings) {
+      if (rest_.starts_with(opening)) {
+        copy(opening.size());
+        return ok_status();
+      }
+    }
+    return invalid_argument(
+        "group {}; allowed are plain groups, (?:, (?=, (?!, (?<=, (?<!, (?>, (?i: and (?i)",
+        quoted(rest_.substr(0, 4)));
+  }
+
+  Status char_class() {
+    const size_t opening = rest_.starts_with("[^") ? 2 : 1;
+    copy(opening);
+    bool first = true;  // where ']' would be a member, to PCRE2 but not to every engine
+    while (!rest_.empty() && rest_[0] != ']') {
+      if (rest_[0] == '[' || rest_.starts_with("&&")) {
+        return invalid_argument("nested class or intersection at {}; write the class out",
+                                quoted(rest_.substr(0, 8)));
+      }
+      if (rest_[0] == '\\') {
+        LOCKSTEP_RETURN_IF_ERROR(escape(/*in_class=*/true));
+      } else {
+        copy(1);
+      }
+      first = false;
+    }
+    if (rest_.empty()) return invalid_argument("a class without its ]");
+    if (first) return invalid_argument("an empty class");
+    copy(1);
+    return ok_status();
+  }
+
+  Status escape(bool in_class) {
+    const char c = rest_.size() > 1 ? rest_[1] : '\0';
+    const auto set = [&](std::string_view members) {
+      replace(2, in_class ? std::string(members) : fmt::format("[{}]", members));
+      return ok_status();
+    };
+    const auto outside = [&](std::string_view members) {
+      replace(2, fmt::format("[^{}]", members));
+      return ok_status();
+    };
+    switch (c) {
+      case 's':
+        return set(kSpaceSet);
+      case 'S':
+        return in_class ? set("\\S\\x{180e}") : outside(kSpaceSet);
+      case 'w':
+        return set(kWordSet);
+      case 'W':
+        if (!in_class) return outside(kWordSet);
+        break;
+      case 'd':
+        return set("\\p{Nd}");
+      case 'D':
+        return set("\\P{Nd}");
+      case 'p':
+      case 'P':
+        return property();
+      case 'x':
+      case 'u':
+        return code_point();
+      case 'r':
+      case 'n':
+      case 't':
+      case 'f':
+      case 'v':
+        replace(2, c == 'v' ? "\\x{b}" : rest_.substr(0, 2));
+        return ok_status();
+      case 'A':
+      case 'z':
+        if (!in_class) {
+          copy(2);
+          return ok_status();
+        }
+        break;
+      default:
+        if (' ' < c && c <= '~' && !std::isalnum(static_cast<unsigned char>(c))) {
+          copy(2);
+          return ok_status();
+        }
+    }
+    return invalid_argument(
+        "escape {}{}; allowed are \\s \\S \\w \\W \\d \\D \\p \\P \\x \\u \\r "
+        "\\n \\t \\f \\v \\A \\z and punctuation",
+        quoted(rest_.substr(0, 2)), in_class ? " in a class" : "");
+  }
+
+  // \p{L}, \p{^L}, \pL
+  Status property() {
+    const bool braces = rest_.size() > 2 && rest_[2] == '{';
+    const size_t end = braces ? rest_.find('}') : size_t{2};
+    if (end == std::string_view::npos || end >= rest_.size()) {
+      return invalid_argument("a property without its name");
+    }
+    copy(end + 1);  // PCRE2 refuses names that it does not know
+    return ok_status();
+  }
+
+  // \xHH, \x{H...}, \uHHHH
+  Status code_point() {
+    const bool braces = rest_[1] == 'x' && rest_.size() > 2 && rest_[2] == '{';
+    const size_t begin = braces ? 3 : 2;
+    const size_t most = braces ? 6 : rest_[1] == 'x' ? 2 : 4;
+    size_t end = begin;
+    while (end < rest_.size() && end - begin < most && is_hex(rest_[end])) ++end;
+    const bool closed = !braces || (end < rest_.size() && rest_[end] == '}');
+    if (end == begin || !closed || (rest_[1] == 'u' && end - begin != 4)) {
+      return invalid_argument("code point {}; expected \\xHH, \\x{{H...}} or \\uHHHH",
+                              quoted(rest_.substr(0, 8)));
+    }
+    const std::string digits(rest_.substr(begin, end - begin));
+    replace(end + (braces ? 1 : 0), fmt::format("\\x{{{}}}", digits));
+    return ok_status();
+  }
+
+  std::string_view rest_;
+  std::string out_;
+};
+
+}  // namespace
+
+StatusOr<std::string> pcre2_from_oniguruma(std::string_view pattern) {
+  return Translator(pattern).run();
+}
+
+}  // namespace lockstep::text
