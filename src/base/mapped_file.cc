@@ -30,18 +30,18 @@ class FileDescriptor {
 
 Status system_error(const std::string& path, int error) {
   const std::string what = std::generic_category().message(error);
-  if (error == ENOENT || error == ENOTDIR) return not_found("{}: {}", quoted(path), what);
-  return failed_precondition("{}: {}", quoted(path), what);
+  if (error == ENOENT || error == ENOTDIR) return not_found("{}: {}", quote_text(path), what);
+  return failed_precondition("{}: {}", quote_text(path), what);
 }
 
 // The size of an open file that may be read whole.
 StatusOr<uint64_t> checked_size(int fd, const std::string& path, uint64_t max_bytes) {
   struct stat info;
   if (::fstat(fd, &info) != 0) return system_error(path, errno);
-  if (!S_ISREG(info.st_mode)) return invalid_argument("{} is not a regular file", quoted(path));
+  if (!S_ISREG(info.st_mode)) return invalid_argument("{} is not a regular file", quote_text(path));
   const auto size = static_cast<uint64_t>(info.st_size);
   if (size > max_bytes) {
-    return invalid_argument("{} has {} bytes; at most {} are allowed", quoted(path), size,
+    return invalid_argument("{} has {} bytes; at most {} are allowed", quote_text(path), size,
                             max_bytes);
   }
   return size;
@@ -93,7 +93,7 @@ StatusOr<std::string> read_file(const std::string& path, uint64_t max_bytes) {
     const ssize_t n = ::read(fd.get(), out.data() + done, size - done);
     if (n < 0 && errno == EINTR) continue;
     if (n < 0) return system_error(path, errno);
-    if (n == 0) return failed_precondition("{} became shorter while it was read", quoted(path));
+    if (n == 0) return failed_precondition("{} became shorter while it was read", quote_text(path));
     done += static_cast<uint64_t>(n);
   }
   return out;

@@ -39,7 +39,7 @@ size_t valid_utf8_prefix(std::string_view text) {
 
 bool valid_utf8(std::string_view text) { return valid_utf8_prefix(text) == text.size(); }
 
-std::string quoted(std::string_view text) {
+std::string quote_text(std::string_view text) {
   constexpr size_t kMaxShown = 64;
   std::string out = "'";
   for (const char c : text.substr(0, kMaxShown)) {

@@ -18,6 +18,6 @@ size_t valid_utf8_prefix(std::string_view text);
 
 // In single quotes, cut after 64 bytes, everything but printable ASCII as \xNN: a hostile name
 // cannot break a log line, move a terminal's cursor or make an error long.
-std::string quoted(std::string_view text);
+std::string quote_text(std::string_view text);
 
 }  // namespace lockstep
