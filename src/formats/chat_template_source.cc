@@ -48,7 +48,7 @@ StatusOr<std::string> chat_template_from_directory(const std::string& directory)
   if (jinja.status().code() != absl::StatusCode::kNotFound) return jinja.status();
   const auto json = read_file(fmt::format("{}/{}", directory, kConfig), kMaxTokenizerConfigBytes);
   if (json.status().code() == absl::StatusCode::kNotFound) {
-    return not_found("{} has neither {} nor {}", quoted(directory), kJinja, kConfig);
+    return not_found("{} has neither {} nor {}", quote_text(directory), kJinja, kConfig);
   }
   if (!json.ok()) return json.status();
   auto text = from_tokenizer_config(*json);

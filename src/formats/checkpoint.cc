@@ -51,7 +51,7 @@ class HuggingFaceCheckpoint final : public Checkpoint {
     if (const TensorView* view = table().find(name)) model_.release(*view);
   }
   StatusOr<TokenizerSpec> tokenizer() const override {
-    return not_found("{} has no tokenizer.json", quoted(path_));
+    return not_found("{} has no tokenizer.json", quote_text(path_));
   }
   StatusOr<std::string> chat_template() const override {
     return chat_template_from_directory(path_);
@@ -109,7 +109,7 @@ bool Checkpoint::has(std::string_view name) const { return table().find(name) !=
 
 StatusOr<TensorView> Checkpoint::tensor(std::string_view name) const {
   if (const TensorView* view = table().find(name)) return *view;
-  return not_found("tensor {} is missing", quoted(name));
+  return not_found("tensor {} is missing", quote_text(name));
 }
 
 StatusOr<std::unique_ptr<Checkpoint>> open_checkpoint(const std::string& path) {
@@ -120,7 +120,8 @@ StatusOr<std::unique_ptr<Checkpoint>> open_checkpoint(const std::string& path) {
   LOCKSTEP_ASSIGN_OR_RETURN(MappedFile file, MappedFile::open(path, kMaxModelFileBytes));
   if (!begins_with_gguf(file)) {
     return invalid_argument(
-        "{} is neither a GGUF file nor a directory with config.json and safetensors", quoted(path));
+        "{} is neither a GGUF file nor a directory with config.json and safetensors",
+        quote_text(path));
   }
   return GgufCheckpoint::open(path, std::move(file));
 }

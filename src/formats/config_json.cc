@@ -68,7 +68,7 @@ StatusOr<const Defaults*> defaults_of(const std::string& model_type) {
   if (model_type == "llama") return &kLlama;
   if (model_type == "gemma3_text" || model_type == "gemma3") return &kGemma3;
   return unimplemented("model_type {} is not supported; supported: llama, gemma3_text, gemma3",
-                       quoted(model_type));
+                       quote_text(model_type));
 }
 
 StatusOr<Source> find_source(const JsonValue& root) {
@@ -136,7 +136,7 @@ StatusOr<HiddenActivation> read_activation(const Source& source) {
   if (name == "silu" || name == "swish") return HiddenActivation::kSilu;
   if (name == "gelu_pytorch_tanh") return HiddenActivation::kGeluTanh;
   return unimplemented("{} {} is not supported; supported: silu, gelu_pytorch_tanh",
-                       source.defaults.activation_key, quoted(name));
+                       source.defaults.activation_key, quote_text(name));
 }
 
 Status read_behaviour(const Source& source, ModelConfig& config) {
@@ -191,7 +191,7 @@ StatusOr<RopeScaling> read_scaling(const JsonFields& fields) {
     return RopeScaling(llama3);
   }
   return unimplemented("{} {} is not supported; supported: default, linear, llama3",
-                       fields.path_of(key), quoted(type));
+                       fields.path_of(key), quote_text(type));
 }
 
 // One new-style rope object, which holds its base too.
@@ -266,7 +266,7 @@ StatusOr<LayerKind> layer_kind(const JsonValue& value, const std::string& path) 
   if (name == "full_attention") return LayerKind::kFull;
   if (name == "sliding_attention") return LayerKind::kSliding;
   return unimplemented("{} {} is not supported; supported: full_attention, sliding_attention", path,
-                       quoted(name));
+                       quote_text(name));
 }
 
 // layer_types, else every n-th layer full and the others sliding.

@@ -157,7 +157,7 @@ StatusOr<GgufMetadata> read_metadata(ByteReader& reader, uint64_t count) {
     }
     LOCKSTEP_ASSIGN_OR_RETURN(const std::string_view key, reader.text(length));
     auto value = read_value(reader);
-    if (!value.ok()) return annotate(value.status(), quoted(key));
+    if (!value.ok()) return annotate(value.status(), quote_text(key));
     entries.emplace_back(key, *std::move(value));
   }
   return GgufMetadata::create(std::move(entries));
@@ -224,7 +224,7 @@ StatusOr<std::vector<TensorInfo>> read_tensor_infos(ByteReader& reader, uint64_t
                               kMaxNameBytes);
     }
     auto info = read_tensor_info(reader);
-    if (!info.ok()) return annotate(info.status(), fmt::format("tensor {}", quoted(name)));
+    if (!info.ok()) return annotate(info.status(), fmt::format("tensor {}", quote_text(name)));
     info->name = name;
     infos.push_back(*std::move(info));
   }
@@ -241,19 +241,19 @@ Status check_cover(const std::vector<TensorInfo>& infos, uint64_t alignment, uin
   uint64_t end = 0;  // of the tensor before
   for (const TensorInfo& info : infos) {
     if (info.offset % alignment != 0) {
-      return invalid_argument("tensor {} at offset {} is not aligned to {}", quoted(info.name),
+      return invalid_argument("tensor {} at offset {} is not aligned to {}", quote_text(info.name),
                               info.offset, alignment);
     }
     if (info.offset > data_bytes || info.bytes > data_bytes - info.offset) {
       return invalid_argument("tensor {} at offset {} needs {} bytes, past the {} bytes of data",
-                              quoted(info.name), info.offset, info.bytes, data_bytes);
+                              quote_text(info.name), info.offset, info.bytes, data_bytes);
     }
     if (info.offset < end) {
       return invalid_argument("tensor {} at offset {} overlaps the one before, which ends at {}",
-                              quoted(info.name), info.offset, end);
+                              quote_text(info.name), info.offset, end);
     }
     if (info.offset - end != padding(end, alignment)) {
-      return invalid_argument("tensor {} at offset {} leaves a gap after {}", quoted(info.name),
+      return invalid_argument("tensor {} at offset {} leaves a gap after {}", quote_text(info.name),
                               info.offset, end);
     }
     end = info.offset + info.bytes;

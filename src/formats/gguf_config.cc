@@ -47,7 +47,7 @@ StatusOr<Architecture> architecture_of(std::string_view name) {
   if (name == "llama") return Architecture::kLlama;
   if (name == "gemma3") return Architecture::kGemma3;
   return unimplemented("general.architecture {} is not supported; supported: llama, gemma3",
-                       quoted(name));
+                       quote_text(name));
 }
 
 Status refuse_unknown_features(const GgufContents& gguf, const ArchitectureKeys& keys) {
@@ -146,7 +146,7 @@ Status read_rope(const GgufContents& gguf, const ArchitectureKeys& keys, ModelCo
                             keys.string_or("rope.scaling.type", "none"));
   if (type != "none" && type != "linear") {
     return unimplemented("{} {} is not supported; supported: none, linear",
-                         keys.key("rope.scaling.type"), quoted(type));
+                         keys.key("rope.scaling.type"), quote_text(type));
   }
   if (type == "linear") {
     if (factors != nullptr) {

@@ -12,7 +12,7 @@ std::string describe(const GgufValue& value) {
   if (const auto* u = std::get_if<uint64_t>(&value)) return fmt::format("{}", *u);
   if (const auto* d = std::get_if<double>(&value)) return fmt::format("{}", *d);
   if (const auto* b = std::get_if<bool>(&value)) return *b ? "true" : "false";
-  if (const auto* s = std::get_if<std::string_view>(&value)) return quoted(*s);
+  if (const auto* s = std::get_if<std::string_view>(&value)) return quote_text(*s);
   return fmt::format("an array of {}", std::get<GgufArray>(value).count);
 }
 

@@ -36,7 +36,7 @@ StatusOr<PreTokenizer> read_pre_tokenizer(const GgufMetadata& metadata) {
     if (known.name == name) return known.pre;
     allowed += fmt::format("{}{}", allowed.empty() ? "" : ", ", known.name);
   }
-  return unimplemented("{} {} is not supported; supported: {}", kPreKey, quoted(name), allowed);
+  return unimplemented("{} {} is not supported; supported: {}", kPreKey, quote_text(name), allowed);
 }
 
 Status check_text(std::string_view key, size_t i, std::string_view text) {
@@ -129,7 +129,7 @@ Status read_merges(const GgufMetadata& metadata, TokenizerSpec& spec) {
     const size_t space = merge.find(' ');
     if (space == merge.npos || merge.find(' ', space + 1) != merge.npos) {
       return invalid_argument("{}[{}] {} is not two tokens with one space between", kMergesKey, i,
-                              quoted(merge));
+                              quote_text(merge));
     }
     const std::string_view left_text = merge.substr(0, space);
     const std::string_view right_text = merge.substr(space + 1);
@@ -138,7 +138,7 @@ Status read_merges(const GgufMetadata& metadata, TokenizerSpec& spec) {
     const auto result = tokens.find(fmt::format("{}{}", left_text, right_text));
     if (!left || !right || !result) {
       return invalid_argument("{}[{}] {} names a token that does not exist", kMergesKey, i,
-                              quoted(merge));
+                              quote_text(merge));
     }
     spec.merges.emplace_back(*left, *right);
     spec.merge_results.push_back(*result);
@@ -180,7 +180,7 @@ StatusOr<TokenizerSpec> tokenizer_from_gguf(const GgufMetadata& metadata) {
   if (!metadata.has(kModelKey)) return not_found("the file has no tokenizer ({})", kModelKey);
   LOCKSTEP_ASSIGN_OR_RETURN(const std::string_view model, metadata.string(kModelKey));
   if (model != "gpt2") {
-    return unimplemented("{} {} is not supported; supported: gpt2", kModelKey, quoted(model));
+    return unimplemented("{} {} is not supported; supported: gpt2", kModelKey, quote_text(model));
   }
   TokenizerSpec spec;
   LOCKSTEP_ASSIGN_OR_RETURN(spec.pre, read_pre_tokenizer(metadata));

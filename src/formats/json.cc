@@ -122,8 +122,8 @@ class Builder {
     double d;
     if (auto r = std::from_chars(text.data(), end, d);
         r.ec != std::errc() || r.ptr != end || !std::isfinite(d)) {
-      return refuse(invalid_argument("number {} is outside the range of a double", quoted(text)),
-                    e);
+      return refuse(
+          invalid_argument("number {} is outside the range of a double", quote_text(text)), e);
     }
     return add(JsonValue(d), e);
   }
@@ -169,7 +169,7 @@ std::string JsonValue::describe() const {
   if (const int64_t* i = if_int64()) return fmt::format("{}", *i);
   if (const uint64_t* u = if_uint64()) return fmt::format("{}", *u);
   if (const double* d = if_double()) return fmt::format("{}", *d);
-  if (const std::string* s = if_string()) return quoted(*s);
+  if (const std::string* s = if_string()) return quote_text(*s);
   return if_array() != nullptr ? "an array" : "an object";
 }
 

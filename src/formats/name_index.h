@@ -31,7 +31,7 @@ class NameIndex {
         std::adjacent_find(out.sorted_.begin(), out.sorted_.end(),
                            [&](uint32_t a, uint32_t b) { return name_at(a) == name_at(b); });
     if (twice == out.sorted_.end()) return out;
-    return invalid_argument("{} {} occurs twice", what, quoted(name_at(*twice)));
+    return invalid_argument("{} {} occurs twice", what, quote_text(name_at(*twice)));
   }
 
   template <class NameAt>

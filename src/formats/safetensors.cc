@@ -55,13 +55,13 @@ StatusOr<Entry> parse_entry(const JsonValue& value) {
   for (const JsonMember& member : value.if_object()->members()) {
     if (member.key != "dtype" && member.key != "shape" && member.key != "data_offsets") {
       return invalid_argument("unknown key {}; allowed: dtype, shape, data_offsets",
-                              quoted(member.key));
+                              quote_text(member.key));
     }
   }
   Entry entry;
   LOCKSTEP_ASSIGN_OR_RETURN(const std::string dtype, fields.string("dtype"));
   const auto known = dtype_from_safetensors(dtype);
-  if (!known) return invalid_argument("dtype {} is not one this program reads", quoted(dtype));
+  if (!known) return invalid_argument("dtype {} is not one this program reads", quote_text(dtype));
   entry.dtype = *known;
   LOCKSTEP_ASSIGN_OR_RETURN(entry.shape, parse_shape(fields));
 
@@ -89,7 +89,7 @@ StatusOr<std::map<std::string, std::string>> parse_metadata(const JsonValue& val
   for (const JsonMember& member : value.if_object()->members()) {
     LOCKSTEP_ASSIGN_OR_RETURN(
         out[member.key],
-        json_string(member.value, fmt::format("{}.{}", kMetadataKey, quoted(member.key))));
+        json_string(member.value, fmt::format("{}.{}", kMetadataKey, quote_text(member.key))));
   }
   return out;
 }
@@ -99,12 +99,12 @@ Status check_cover(const std::vector<Entry>& entries, uint64_t data_bytes) {
   uint64_t expected = 0;
   for (const Entry& entry : entries) {
     if (entry.end > data_bytes) {
-      return invalid_argument("tensor {} ends at {}, past the {} bytes of data", quoted(entry.name),
-                              entry.end, data_bytes);
+      return invalid_argument("tensor {} ends at {}, past the {} bytes of data",
+                              quote_text(entry.name), entry.end, data_bytes);
     }
     if (entry.begin != expected) {
       return invalid_argument("tensor {} begins at {}, {} the end of the one before at {}",
-                              quoted(entry.name), entry.begin,
+                              quote_text(entry.name), entry.begin,
                               entry.begin < expected ? "before" : "with a gap after", expected);
     }
     expected = entry.end;
@@ -155,12 +155,12 @@ StatusOr<SafetensorsContents> parse_safetensors(std::span<const std::byte> file)
       continue;
     }
     if (member.key.size() > kMaxNameBytes) {
-      return invalid_argument("tensor name {} is longer than {} bytes", quoted(member.key),
+      return invalid_argument("tensor name {} is longer than {} bytes", quote_text(member.key),
                               kMaxNameBytes);
     }
     auto entry = parse_entry(member.value);
     if (!entry.ok()) {
-      return annotate(entry.status(), fmt::format("tensor {}", quoted(member.key)));
+      return annotate(entry.status(), fmt::format("tensor {}", quote_text(member.key)));
     }
     entry->name = member.key;
     entries.push_back(*std::move(entry));
@@ -198,7 +198,7 @@ StatusOr<std::vector<std::pair<std::string, std::string>>> parse_safetensors_ind
     if (shard == nullptr || !is_shard_name(*shard)) {
       return invalid_argument(
           "weight_map places {} in {}; expected the name of a .safetensors file in the same folder",
-          quoted(member.key), member.value.describe());
+          quote_text(member.key), member.value.describe());
     }
     out.emplace_back(member.key, *shard);
   }
@@ -246,7 +246,7 @@ StatusOr<SafetensorsModel> SafetensorsModel::open_directory(const std::string& d
   if (json.status().code() != absl::StatusCode::kNotFound) return json.status();
   return not_found(
       "{} has neither model.safetensors nor {}; weights are read from safetensors alone",
-      quoted(directory), kIndex);
+      quote_text(directory), kIndex);
 }
 
 // Every tensor lies in the shard that the index says, and the shards hold no others.
@@ -271,9 +271,10 @@ StatusOr<SafetensorsModel> SafetensorsModel::open_index(const std::string& direc
     const auto [w, h] = std::mismatch(names.begin(), names.end(), held.begin(), held.end());
     if (w == names.end() && h == held.end()) continue;
     const bool missing = h == held.end() || (w != names.end() && *w < *h);
-    if (missing) return invalid_argument("{} does not hold tensor {}", quoted(shard), quoted(*w));
+    if (missing)
+      return invalid_argument("{} does not hold tensor {}", quote_text(shard), quote_text(*w));
     return invalid_argument("{} holds tensor {}, which the index does not place there",
-                            quoted(shard), quoted(*h));
+                            quote_text(shard), quote_text(*h));
   }
   LOCKSTEP_ASSIGN_OR_RETURN(out.tensors_, TensorTable::create(std::move(tensors)));
   return out;

@@ -14,7 +14,7 @@ namespace lockstep::formats {
 namespace {
 
 Status write_error(const std::string& path, int error) {
-  return failed_precondition("{}: {}", quoted(path), std::generic_category().message(error));
+  return failed_precondition("{}: {}", quote_text(path), std::generic_category().message(error));
 }
 
 // The header, padded with spaces so that the data begins at a multiple of 8.
@@ -26,7 +26,7 @@ StatusOr<std::string> header_json(const std::vector<TensorSpec>& specs, uint64_t
     const auto elements = checked_product(factors);
     const auto bytes = elements ? dtype_bytes(spec.dtype, *elements) : std::nullopt;
     const auto end = bytes ? checked_add(begin, *bytes) : std::nullopt;
-    if (!end) return invalid_argument("tensor {} is too large", quoted(spec.name));
+    if (!end) return invalid_argument("tensor {} is too large", quote_text(spec.name));
     if (out.size() > 1) out += ',';
     out += fmt::format(R"({}:{{"dtype":"{}","shape":{},"data_offsets":[{},{}]}})",
                        json_escaped(spec.name), dtype_name(spec.dtype), shape_string(spec.shape),
