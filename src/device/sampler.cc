@@ -13,8 +13,8 @@ namespace lockstep::device {
 namespace {
 
 struct Candidate {
-  float logit;
-  int32_t id;
+  float logit = 0.0f;
+  int32_t id = 0;
   float p = 0.0f;  // relative to the largest, whose p is 1
 };
 
@@ -34,40 +34,57 @@ int32_t arg_max(std::span<const float> logits) {
   return std::max(best, 0);
 }
 
-// The first k in order, ids ascending; all that are not NaN when k is 0. Holds at most 2 k at a
-// time: whenever they are reached, the later half goes and what remains sets the bar.
-std::vector<Candidate> top_k(std::span<const float> logits, int32_t top_k) {
-  const size_t k = top_k == 0 ? logits.size() : std::min<size_t>(top_k, logits.size());
+// The first k, in no order, of n candidates at(0), at(1), ... that come with ids ascending; NaN
+// logits are left out. Holds 2 k at a time: when they are there, the later half in order goes and
+// the last of the rest sets the bar.
+template <class At>
+std::vector<Candidate> first_in_order(size_t n, size_t k, const At& at) {
   std::vector<Candidate> kept;
-  kept.reserve(std::min(2 * k, logits.size()));
-  float bar = 0.0f;
+  kept.reserve(std::min(2 * k, n));
   bool has_bar = false;
+  float bar = 0.0f;
   const auto cut = [&] {
     std::nth_element(kept.begin(), kept.begin() + (k - 1), kept.end(), before);
-    kept.resize(k, {});
+    kept.resize(k);
     bar = kept.back().logit;
     has_bar = true;
   };
-  for (int32_t id = 0; id < static_cast<int32_t>(logits.size()); ++id) {
-    const float logit = logits[id];
-    // Equal to the bar: every kept id is lower, so this one is later in order.
-    if (std::isnan(logit) || (has_bar && logit <= bar)) continue;
-    kept.push_back({.logit = logit, .id = id});
+  for (size_t i = 0; i < n; ++i) {
+    const Candidate c = at(i);
+    // Equal to the bar is later in order: every kept id is lower.
+    if (std::isnan(c.logit) || (has_bar && c.logit <= bar)) continue;
+    kept.push_back(c);
     if (kept.size() == 2 * k) cut();
   }
   if (kept.size() > k) cut();
-  if (has_bar) std::sort(kept.begin(), kept.end(), by_id);
+  return kept;
+}
+
+// Ids ascending; all that are not NaN when k is 0.
+std::vector<Candidate> top_k(std::span<const float> logits, int32_t k) {
+  const size_t n = logits.size();
+  const size_t limit = k == 0 ? n : std::min<size_t>(k, n);
+  std::vector<Candidate> kept = first_in_order(n, limit, [&](size_t i) {
+    return Candidate{.logit = logits[i], .id = static_cast<int32_t>(i)};
+  });
+  if (limit < n) std::sort(kept.begin(), kept.end(), by_id);
   return kept;
 }
 
 // Sets p; their sum in 16 lanes over the ids.
-float weigh(std::vector<Candidate>& ids, float temperature) {
+float weigh(std::vector<Candidate>& ids, float temperature, ExpRow exp) {
   const float largest = std::min_element(ids.begin(), ids.end(), before)->logit / temperature;
-  std::array<float, 16> lanes{};
-  for (Candidate& c : ids) {
+  std::vector<float> p;
+  p.reserve(ids.size());
+  for (const Candidate& c : ids) {
     const float x = c.logit / temperature;
-    c.p = x == largest ? 1.0f : exp_f32(x - largest);
-    lanes[c.id % 16] += c.p;
+    p.push_back(x == largest ? 0.0f : x - largest);  // also where both are infinite
+  }
+  exp(p.data(), static_cast<int64_t>(p.size()));
+  std::array<float, 16> lanes{};
+  for (size_t i = 0; i < ids.size(); ++i) {
+    ids[i].p = p[i];
+    lanes[ids[i].id % 16] += p[i];
   }
   for (int half : {8, 4, 2, 1}) {
     for (int j = 0; j < half; ++j) lanes[j] += lanes[j + half];
@@ -75,24 +92,20 @@ float weigh(std::vector<Candidate>& ids, float temperature) {
   return lanes[0];
 }
 
-// Keeps the shortest prefix in order whose sum reaches `wanted`. Sorted in growing pieces: the
-// prefix is short as a rule.
-void keep_nucleus(std::vector<Candidate>& ids, float wanted) {
-  float sum = 0.0f;
-  size_t sorted = 0;
-  for (size_t piece = 64; sorted < ids.size(); piece *= 4) {
-    const auto begin = ids.begin() + sorted;
-    const auto end = ids.begin() + std::min(sorted + piece, ids.size());
-    if (end != ids.end()) std::nth_element(begin, end, ids.end(), before);
-    std::sort(begin, end, before);
-    for (auto it = begin; it != end; ++it) {
-      sum += it->p;
-      if (sum >= wanted) {
-        ids.resize(it - ids.begin() + 1, {});
-        return;
-      }
+// The shortest prefix in order whose sum reaches `wanted`, else all. Short as a rule, so it is
+// looked for among the first few, then among more.
+std::vector<Candidate> nucleus(const std::vector<Candidate>& ids, float wanted) {
+  for (size_t k = 64;; k *= 16) {
+    std::vector<Candidate> first =
+        first_in_order(ids.size(), std::min(k, ids.size()), [&](size_t i) { return ids[i]; });
+    std::sort(first.begin(), first.end(), before);
+    float sum = 0.0f;
+    size_t taken = 0;
+    while (taken < first.size() && sum < wanted) sum += first[taken++].p;
+    if (sum >= wanted || taken == ids.size()) {
+      first.resize(taken);
+      return first;
     }
-    sorted = end - ids.begin();
   }
 }
 
@@ -135,15 +148,20 @@ class Draw {
 
 }  // namespace
 
-TokenId sample_row(std::span<const float> logits, const SamplingParams& params, int32_t position) {
+void exp_row(float* x, int64_t n) {
+  for (int64_t i = 0; i < n; ++i) x[i] = exp_f32(x[i]);
+}
+
+TokenId sample_row(std::span<const float> logits, const SamplingParams& params, int32_t position,
+                   ExpRow exp) {
   const float temperature = params.temperature();
   if (temperature == 0.0f) return SampledToken::from_logit_index(arg_max(logits));
 
   std::vector<Candidate> ids = top_k(logits, params.top_k());
   if (ids.empty()) return SampledToken::from_logit_index(0);
   if (params.top_p() < 1.0f || params.min_p() > 0.0f) {
-    const float all = weigh(ids, temperature);
-    if (params.top_p() < 1.0f) keep_nucleus(ids, params.top_p() * all);
+    const float all = weigh(ids, temperature, exp);
+    if (params.top_p() < 1.0f) ids = nucleus(ids, params.top_p() * all);
     std::erase_if(ids, [&](const Candidate& c) { return c.p < params.min_p(); });
   }
   Draw draw(params.seed(), position);
