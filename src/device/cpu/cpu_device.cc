@@ -254,7 +254,7 @@ void CpuDevice::sample(const StepView& view, View logits) {
     const auto i = static_cast<size_t>(j);
     const auto row = static_cast<size_t>(step.logit_row_indices()[i]);
     drawn_[i] = sample_row({from.row(j), static_cast<size_t>(from.width)}, sampling[i],
-                           step.positions()[row]);
+                           step.positions()[row], kernels_.rows.exp);
   });
 }
 

@@ -13,6 +13,7 @@ struct RowKernels {
                    float* out);
   // out = act(gate) * up, by GatedActivation.
   void (*gated_activation[2])(const float* gate, const float* up, int width, float* out);
+  void (*exp)(float* x, int64_t width);  // in place
   void (*add)(float* x, const float* y, int width);
   void (*soft_cap)(float cap, float* x, int width);
   // Cosines and sines of one position, times magnitude.
