@@ -195,6 +195,10 @@ class StepView {
 // Which rows an op runs over: all of the step, or those gathered for the head.
 enum class RowSet : uint8_t { kAll, kLogits };
 
+inline int row_count(const StepView& step, RowSet rows) {
+  return rows == RowSet::kAll ? step.rows() : step.logit_rows();
+}
+
 enum class GatedActivation : uint8_t {
   kSilu,      // x / (1 + exp(-x))
   kGeluTanh,  // (0.5 x) (1 + tanh(sqrt(2/pi) fma(0.044715 (x x), x, x)))

@@ -66,7 +66,6 @@ class ReferenceStep : public StepView {
     logit_rows_ = static_cast<int>(logit_rows.size());
   }
 
-  int count(RowSet set) const { return set == RowSet::kAll ? rows_ : logit_rows_; }
   std::span<const PageId> table(const StepRow& row, int group) const {
     return tables[row.sequence][group];
   }
@@ -170,7 +169,7 @@ class ReferenceDevice : public Device {
     const ComputeScope scope;
     LOCKSTEP_CHECK(in.width == out.width && out.width % weight.size() == 0);
     const auto& w = static_cast<const ReferenceVector&>(weight).values;
-    for (int r = 0; r < from(step).count(rows); ++r) {
+    for (int r = 0; r < row_count(step, rows); ++r) {
       for (int first = 0; first < out.width; first += weight.size()) {
         rms_norm_head(row_of(in, r) + first, w, eps, row_of(out, r) + first);
       }
@@ -181,7 +180,7 @@ class ReferenceDevice : public Device {
               View out) override {
     const ComputeScope scope;
     LOCKSTEP_CHECK(in.width == plan.inputs() && out.width == plan.outputs());
-    for (int r = 0; r < from(step).count(rows); ++r) {
+    for (int r = 0; r < row_count(step, rows); ++r) {
       static_cast<const ReferenceLinear&>(plan).multiply(row_of(in, r), row_of(out, r));
     }
   }
