@@ -96,17 +96,17 @@ Status read_sizes(const GgufContents& gguf, const ArchitectureKeys& keys, ModelC
   LOCKSTEP_ASSIGN_OR_RETURN(config.heads, keys.integer("attention.head_count", 1, kMaxHeads));
   LOCKSTEP_ASSIGN_OR_RETURN(config.kv_heads,
                             keys.integer_or("attention.head_count_kv", config.heads, 1, kMaxHeads));
+  const int64_t default_size = config.hidden_size / config.heads;
   if (!keys.has("attention.key_length") && config.hidden_size % config.heads != 0) {
     return invalid_argument("{} is missing and {} {} is not a multiple of {} {}",
                             keys.key("attention.key_length"), keys.key("embedding_length"),
                             config.hidden_size, keys.key("attention.head_count"), config.heads);
   }
-  LOCKSTEP_ASSIGN_OR_RETURN(
-      config.head_size,
-      keys.integer_or("attention.key_length", config.hidden_size / config.heads, 1, kMaxHeadSize));
+  LOCKSTEP_ASSIGN_OR_RETURN(config.head_size,
+                            keys.integer_or("attention.key_length", default_size, 1, kMaxHeadSize));
   LOCKSTEP_ASSIGN_OR_RETURN(
       const int64_t value_size,
-      keys.integer_or("attention.value_length", config.head_size, 1, kMaxHeadSize));
+      keys.integer_or("attention.value_length", default_size, 1, kMaxHeadSize));
   if (value_size != config.head_size) {
     return unimplemented("{} {} other than the key's {} is not supported",
                          keys.key("attention.value_length"), value_size, config.head_size);
