@@ -1,0 +1,85 @@
+// Binds a checkpoint's tensors by name and shape: what a family asks for is there, has the shape
+// that the config promises, and nothing in the file is left over.
+//
+// Thread rule: one thread, at load.
+#pragma once
+
+#include <memory>
+#include <set>
+#include <span>
+#include <string>
+#include <string_view>
+#include <vector>
+
+#include "base/status.h"
+#include "device/device.h"
+#include "formats/checkpoint.h"
+
+namespace lockstep::model {
+
+// One tensor in both spellings, without ".weight" and without what stands before the layer's own
+// part.
+struct TensorName {
+  std::string_view hugging_face;
+  std::string_view ggml;
+};
+
+// Names that every decoder here shares.
+inline constexpr TensorName kEmbeddingName = {"embed_tokens", "token_embd"};
+inline constexpr TensorName kFinalNormName = {"norm", "output_norm"};
+inline constexpr TensorName kHeadName = {"lm_head", "output"};
+inline constexpr TensorName kAttentionNormName = {"input_layernorm", "attn_norm"};
+inline constexpr TensorName kQName = {"self_attn.q_proj", "attn_q"};
+inline constexpr TensorName kKName = {"self_attn.k_proj", "attn_k"};
+inline constexpr TensorName kVName = {"self_attn.v_proj", "attn_v"};
+inline constexpr TensorName kOutputName = {"self_attn.o_proj", "attn_output"};
+inline constexpr TensorName kGateName = {"mlp.gate_proj", "ffn_gate"};
+inline constexpr TensorName kUpName = {"mlp.up_proj", "ffn_up"};
+inline constexpr TensorName kDownName = {"mlp.down_proj", "ffn_down"};
+
+inline constexpr int kNoLayer = -1;
+
+struct Matrix {
+  TensorName name;
+  int64_t outputs = 0;
+  int64_t inputs = 0;
+  bool bias = false;
+};
+
+class WeightBinder {
+ public:
+  // Both are borrowed. not_found when there is no embedding table to tell the file's prefix by.
+  static StatusOr<WeightBinder> create(const formats::Checkpoint& checkpoint,
+                                       device::Device& device);
+
+  // One plan over matrices stacked along their outputs. Errors name the tensor, its shape and the
+  // expected one. The mapped pages are given back once the device has its copy.
+  StatusOr<std::unique_ptr<device::LinearPlan>> linear(int layer, std::span<const Matrix> stacked);
+  StatusOr<std::unique_ptr<device::LinearPlan>> linear(int layer, const Matrix& matrix) {
+    return linear(layer, std::span(&matrix, 1));
+  }
+
+  // A norm's weight as f32, `offset` added in f32 (Gemma's Hugging Face files hold w of 1 + w).
+  StatusOr<std::unique_ptr<device::Vector>> norm(int layer, TensorName name, int64_t size,
+                                                 float offset = 0.0f);
+
+  // A tensor that the program leaves alone on purpose.
+  void ignore(TensorName name);
+
+  // invalid_argument naming a tensor of the file that nothing asked for.
+  Status finish() const;
+
+ private:
+  WeightBinder(const formats::Checkpoint& checkpoint, device::Device& device, std::string prefix)
+      : checkpoint_(&checkpoint), device_(&device), prefix_(std::move(prefix)) {}
+
+  std::string full_name(int layer, TensorName name, std::string_view suffix) const;
+  StatusOr<TensorView> tensor(const std::string& name, const Shape& expected);
+
+  const formats::Checkpoint* checkpoint_;
+  device::Device* device_;
+  std::string prefix_;  // Hugging Face files: what stands before "embed_tokens.weight"
+  std::set<std::string, std::less<>> bound_;
+};
+
+}  // namespace lockstep::model
