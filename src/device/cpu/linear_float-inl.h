@@ -207,7 +207,8 @@ template <class Step>
 struct FloatTile {
   template <int kRows>
   [[gnu::noinline]] static void run(const std::byte* weights, int elements,
-                                    const std::byte* activations, float* totals, bool first) {
+                                    const std::byte* activations, float* totals, bool first,
+                                    Prefetch prefetch) {
     for (int output = 0; output < kPanelOutputs; output += kPassOutputs) {
       F acc[kRows][kVectors];
       for (int r = 0; r < kRows; ++r) {
@@ -216,7 +217,7 @@ struct FloatTile {
       const std::byte* w = weights;
       const auto* x = reinterpret_cast<const typename Step::Unit*>(activations);
       for (int k = 0; k + Step::kElements <= elements; k += Step::kElements) {
-        if constexpr (kRows <= kPrefetchRows) prefetch_ahead<Step::kBytes>(w, output);
+        if (output == 0) prefetch.step();
         Step::template apply<kRows>(acc, w, output, x);
         w += Step::kBytes;
         x += Step::kUnits * kRows;
@@ -237,9 +238,10 @@ struct FloatKernel {
     for (int t = 0; t < job.tile_count; ++t) {
       const RowTile tile = job.tiles[t];
       const auto unit_bytes = static_cast<ptrdiff_t>(sizeof(typename Step::Unit));
-      call_tile<FloatTile<Step>, kFloatTileRows>(tile.rows, weights, elements,
-                                                 activations + tile.first_row * units * unit_bytes,
-                                                 totals + tile.first_row * kPanelOutputs, first);
+      call_tile<FloatTile<Step>, kFloatTileRows>(
+          tile.rows, weights, elements, activations + tile.first_row * units * unit_bytes,
+          totals + tile.first_row * kPanelOutputs, first,
+          Prefetch(weights, kSliceBytes, kSliceElements / Step::kElements, t, job.tile_count));
     }
   }
 

@@ -353,7 +353,7 @@ struct Int8Tile {
   // `a_step` units lie between a row's blocks: the rows of the tile that these rows are part of.
   template <int kRows>
   [[gnu::noinline]] static void run(const std::byte* weights, int blocks, const Int8Unit* a,
-                                    int a_step, float* totals, bool first) {
+                                    int a_step, float* totals, bool first, Prefetch prefetch) {
     for (int output = 0; output < kPanelOutputs; output += kPassOutputs) {
       F acc[kRows][kVectors];
       for (int r = 0; r < kRows; ++r) {
@@ -361,6 +361,7 @@ struct Int8Tile {
       }
       const Int8Unit* x = a;
       for (int i = 0; i < blocks; ++i, x += a_step) {
+        if (output == 0) prefetch.step();
         add_block<Format, kRows>(acc, Format::at(weights, i), output, x);
       }
       add_to_totals<kRows>(acc, output, first, totals);
@@ -374,7 +375,7 @@ constexpr int kMicroRows = (kInt8TileRows + Format::kHalves - 1) / Format::kHalv
 
 template <class Format>
 void int8_tile(const std::byte* weights, int blocks, RowTile tile, const Int8Unit* slice,
-               float* totals, bool first) {
+               float* totals, bool first, Prefetch prefetch) {
   const Int8Unit* a = slice + tile.first_row * blocks;
   for (int r = 0; r < tile.rows;) {
     const int left = tile.rows - r;
@@ -382,8 +383,9 @@ void int8_tile(const std::byte* weights, int blocks, RowTile tile, const Int8Uni
     const int rows = (left + calls - 1) / calls;
     call_tile<Int8Tile<Format>, kMicroRows<Format>>(rows, weights, blocks, a + r, tile.rows,
                                                     totals + (tile.first_row + r) * kPanelOutputs,
-                                                    first);
+                                                    first, prefetch);
     r += rows;
+    prefetch.lines = 0;
   }
 }
 
@@ -396,9 +398,12 @@ struct Int8Kernel {
                     const std::byte* activations, float* totals, bool first) {
     const int blocks = elements / kBlock;
     const auto* a = reinterpret_cast<const Int8Unit*>(activations);
+    const auto prefetch = [&](int tile) {
+      return Prefetch(weights, kSliceBytes, kSliceElements / kBlock, tile, job.tile_count);
+    };
     if (job.tile_count <= kDirectTiles) {
       for (int t = 0; t < job.tile_count; ++t) {
-        int8_tile<Format>(weights, blocks, job.tiles[t], a, totals, first);
+        int8_tile<Format>(weights, blocks, job.tiles[t], a, totals, first, prefetch(t));
       }
       return;
     }
@@ -406,7 +411,7 @@ struct Int8Kernel {
     unpack_slice<Format>(weights, blocks, unpacked);
     for (int t = 0; t < job.tile_count; ++t) {
       int8_tile<FormatUnpacked<Format>>(reinterpret_cast<const std::byte*>(unpacked), blocks,
-                                        job.tiles[t], a, totals, first);
+                                        job.tiles[t], a, totals, first, prefetch(t));
     }
   }
 };

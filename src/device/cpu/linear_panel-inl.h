@@ -32,19 +32,29 @@ constexpr int kFloatTileRows = 4;
 constexpr int kInt8TileRows = 4;
 #endif
 
-// Few rows wait for memory: their kernels ask for the panel's bytes this far ahead. The first pass
-// over a slice asks for all of its lines.
-constexpr int kPrefetchRows = 6;
-constexpr int kPrefetchBytes = 4096;
+// What a tile asks for ahead of its use. While a slice is multiplied, the bytes one slice further
+// on are fetched, each tile a part of the lines of every step: so memory works during all tiles,
+// not only during the first, and a single row streams a slice ahead of itself.
+struct Prefetch {
+  const std::byte* next;
+  int lines;
+  int step_bytes;
 
-template <int kBytes>
-inline void prefetch_ahead(const std::byte* weights, int output) {
-  if (output != 0) return;
-#pragma GCC unroll 32
-  for (int line = 0; line < kBytes; line += 64) {
-    Lanes::prefetch(weights + kPrefetchBytes + line);
+  // For tile `tile` of `tiles` over steps of `step_bytes` from `weights` on.
+  Prefetch(const std::byte* weights, int slice_bytes, int steps, int tile, int tiles)
+      : step_bytes(slice_bytes / steps) {
+    const int all = (step_bytes + 63) / 64;
+    const int share = (all + tiles - 1) / tiles;
+    const int left = all - tile * share;
+    lines = left < 0 ? 0 : left < share ? left : share;
+    next = weights + slice_bytes + tile * share * 64;
   }
-}
+
+  void step() {
+    for (int line = 0; line < lines; ++line) Lanes::prefetch(next + line * 64);
+    next += step_bytes;
+  }
+};
 
 // Calls Tile::run<rows> for a row count that is known at run time only.
 template <class Tile, int kRows, class... Args>

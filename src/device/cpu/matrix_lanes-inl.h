@@ -94,7 +94,7 @@ struct MatrixLanes : Avx2Lane {
     m = _mm_add_epi32(m, _mm_shuffle_epi32(m, 0xb1));
     return _mm_cvtsi128_si32(m);
   }
-  static void prefetch(const void* p) { _mm_prefetch(p, _MM_HINT_T0); }
+  static void prefetch(const void* p) { _mm_prefetch(p, _MM_HINT_T1); }
 
   static I add_pairs(I acc, I words) {
     return _mm256_add_epi32(acc, _mm256_madd_epi16(words, _mm256_set1_epi16(1)));
@@ -154,7 +154,7 @@ struct MatrixLanes : Avx512Lane {
   static I imax(I a, I b) { return _mm512_max_epi32(a, b); }
   static int32_t reduce_max(I x) { return _mm512_reduce_max_epi32(x); }
   static int32_t reduce_add(I x) { return _mm512_reduce_add_epi32(x); }
-  static void prefetch(const void* p) { _mm_prefetch(p, _MM_HINT_T0); }
+  static void prefetch(const void* p) { _mm_prefetch(p, _MM_HINT_T1); }
 
 #if defined(__AVX512VNNI__)
   struct Dot {
