@@ -52,55 +52,62 @@ Status check_stack(std::span<const LinearWeight> stacked) {
   return ok_status();
 }
 
-int64_t count_outputs(std::span<const LinearWeight> stacked) {
-  int64_t outputs = 0;
-  for (const LinearWeight& w : stacked) outputs += w.weight.shape[0];
-  return outputs;
+// Everything of the segments but their data.
+std::vector<PackedLinear::Segment> lay_out(std::span<const LinearWeight> stacked,
+                                           Arithmetic arithmetic) {
+  std::vector<PackedLinear::Segment> segments;
+  int64_t output = 0;
+  int64_t panel = 0;
+  for (const LinearWeight& w : stacked) {
+    PackedLinear::Segment s = {};
+    s.packing = packing_for(arithmetic, w.weight);
+    s.first_output = output;
+    s.outputs = w.weight.shape[0];
+    s.first_panel = panel;
+    s.panels = (s.outputs + kPanelOutputs - 1) / kPanelOutputs;
+    s.panel_bytes = panel_bytes(s.packing, w.weight.shape[1]);
+    if (w.bias) {
+      s.bias.resize(static_cast<size_t>(s.panels * kPanelOutputs));
+      dequantise(w.bias->dtype, w.bias->bytes.data(),
+                 std::span(s.bias).first(static_cast<size_t>(s.outputs)));
+    }
+    output += s.outputs;
+    panel += s.panels;
+    segments.push_back(std::move(s));
+  }
+  return segments;
 }
 
 }  // namespace
+
+PackedLinear::PackedLinear(int64_t outputs, int64_t inputs, Memory memory,
+                           std::vector<Segment> segments)
+    : LinearPlan(outputs, inputs), memory_(std::move(memory)), segments_(std::move(segments)) {
+  bytes_ = static_cast<int64_t>(memory_.bytes());
+}
 
 StatusOr<std::unique_ptr<PackedLinear>> PackedLinear::pack(std::span<const LinearWeight> stacked,
                                                            Arithmetic arithmetic,
                                                            ThreadPool& pool) {
   LOCKSTEP_RETURN_IF_ERROR(check_stack(stacked));
-  const int64_t inputs = stacked[0].weight.shape[1];
-  std::unique_ptr<PackedLinear> plan(new PackedLinear(count_outputs(stacked), inputs));
+  std::vector<Segment> segments = lay_out(stacked, arithmetic);
+  uint64_t bytes = 0;
+  for (const Segment& s : segments) bytes += static_cast<uint64_t>(s.panels * s.panel_bytes);
+  LOCKSTEP_ASSIGN_OR_RETURN(Memory memory, Memory::map(bytes, "packed weights", PageSize::kHuge));
 
-  int64_t output = 0;
-  int64_t panel = 0;
-  for (const LinearWeight& w : stacked) {
-    Segment segment = {};
-    segment.packing = packing_for(arithmetic, w.weight);
-    segment.first_output = output;
-    segment.outputs = w.weight.shape[0];
-    segment.first_panel = panel;
-    segment.panels = (segment.outputs + kPanelOutputs - 1) / kPanelOutputs;
-    segment.panel_bytes = panel_bytes(segment.packing, inputs);
-    if (w.bias) {
-      segment.bias.resize(static_cast<size_t>(segment.panels * kPanelOutputs));
-      dequantise(w.bias->dtype, w.bias->bytes.data(),
-                 std::span(segment.bias).first(static_cast<size_t>(segment.outputs)));
-    }
-    output += segment.outputs;
-    panel += segment.panels;
-    plan->bytes_ += segment.panels * segment.panel_bytes;
-    plan->segments_.push_back(std::move(segment));
-  }
-
-  LOCKSTEP_ASSIGN_OR_RETURN(plan->memory_,
-                            PackedMemory::allocate(static_cast<size_t>(plan->bytes_)));
-  std::byte* data = plan->memory_.data();
+  std::byte* data = memory.data();
   for (size_t i = 0; i < stacked.size(); ++i) {
-    Segment& segment = plan->segments_[i];
+    Segment& s = segments[i];
     const TensorView& weight = stacked[i].weight;
-    pool.run(segment.panels, [&](int64_t p, int) {
-      pack_panel(segment.packing, weight, p * kPanelOutputs, data + p * segment.panel_bytes);
+    pool.run(s.panels, [&](int64_t p, int) {
+      pack_panel(s.packing, weight, p * kPanelOutputs, data + p * s.panel_bytes);
     });
-    segment.data = data;
-    data += segment.panels * segment.panel_bytes;
+    s.data = data;
+    data += s.panels * s.panel_bytes;
   }
-  return plan;
+  const int64_t outputs = segments.back().first_output + segments.back().outputs;
+  return std::unique_ptr<PackedLinear>(new PackedLinear(outputs, stacked[0].weight.shape[1],
+                                                        std::move(memory), std::move(segments)));
 }
 
 }  // namespace lockstep::device::cpu

@@ -14,7 +14,7 @@
 #include "base/status.h"
 #include "base/thread_pool.h"
 #include "device/cpu/linear_kernels.h"
-#include "device/cpu/packed_memory.h"
+#include "device/cpu/memory.h"
 #include "device/device.h"
 
 namespace lockstep::device::cpu {
@@ -40,9 +40,9 @@ class PackedLinear final : public LinearPlan {
   int64_t panels() const { return segments_.back().first_panel + segments_.back().panels; }
 
  private:
-  PackedLinear(int64_t outputs, int64_t inputs) : LinearPlan(outputs, inputs) {}
+  PackedLinear(int64_t outputs, int64_t inputs, Memory memory, std::vector<Segment> segments);
 
-  PackedMemory memory_;
+  Memory memory_;
   std::vector<Segment> segments_;
 };
 

@@ -1,6 +1,7 @@
 #include "device/cpu/packed_panel.h"
 
 #include <algorithm>
+#include <cstring>
 #include <span>
 #include <type_traits>
 
@@ -175,48 +176,50 @@ void read_blocks(DType dtype, const std::byte* panel, int output, int64_t inputs
 
 constexpr int64_t kPiece = 256;  // whole blocks of every type
 
-void put_plain(Packing packing, std::byte* panel, int64_t k, int output, float x) {
-  const int64_t at = k * kPanelOutputs + output;
-  switch (packing) {
-    case Packing::kF32:
-      reinterpret_cast<float*>(panel)[at] = x;
-      return;
-    case Packing::kF16:
-      reinterpret_cast<uint16_t*>(panel)[at] = f16_from_f32(x);
-      return;
-    default:
-      reinterpret_cast<uint16_t*>(panel)[(k / 2 * kPanelOutputs + output) * 2 + k % 2] =
-          bf16_from_f32(x);
-  }
+// Elements of a row as the packing stores them: the file's own bits where the types agree.
+void store_elements(Packing, DType dtype, const std::byte* bytes, std::span<float> to) {
+  dequantise(dtype, bytes, to);
 }
 
-float get_plain(Packing packing, const std::byte* panel, int64_t k, int output) {
-  const int64_t at = k * kPanelOutputs + output;
-  switch (packing) {
-    case Packing::kF32:
-      return reinterpret_cast<const float*>(panel)[at];
-    case Packing::kF16:
-      return f32_from_f16(reinterpret_cast<const uint16_t*>(panel)[at]);
-    default:
-      return f32_from_bf16(
-          reinterpret_cast<const uint16_t*>(panel)[(k / 2 * kPanelOutputs + output) * 2 + k % 2]);
+void store_elements(Packing packing, DType dtype, const std::byte* bytes, std::span<uint16_t> to) {
+  if (dtype == (packing == Packing::kF16 ? DType::kF16 : DType::kBF16)) {
+    std::memcpy(to.data(), bytes, to.size_bytes());
+    return;
   }
+  float values[kPiece];
+  dequantise(dtype, bytes, std::span(values, to.size()));
+  for (size_t i = 0; i < to.size(); ++i) to[i] = bf16_from_f32(values[i]);
 }
 
+// Where element k of an output lies in a panel.
+int64_t plain_index(Packing packing, int64_t k, int output) {
+  const bool pairs = packing == Packing::kBF16 || packing == Packing::kBF16Wide;
+  return pairs ? (k / 2 * kPanelOutputs + output) * 2 + k % 2 : k * kPanelOutputs + output;
+}
+
+template <class Element>
 void pack_plain(Packing packing, DType dtype, const PanelRows& from, std::byte* panel) {
   const DTypeInfo& info = dtype_info(dtype);
-  float piece[kPanelOutputs][kPiece];
+  auto* to = reinterpret_cast<Element*>(panel);
+  Element piece[kPanelOutputs][kPiece];
   for (int64_t k = 0; k < from.inputs; k += kPiece) {
     const int64_t elements = std::min(kPiece, from.inputs - k);
     const std::byte* bytes = from.first + k / info.block_elements * info.block_bytes;
     for (int n = 0; n < from.rows; ++n) {
-      dequantise(dtype, bytes + n * from.row_bytes,
-                 std::span(piece[n], static_cast<size_t>(elements)));
+      store_elements(packing, dtype, bytes + n * from.row_bytes,
+                     std::span(piece[n], static_cast<size_t>(elements)));
     }
     for (int64_t i = 0; i < elements; ++i) {
-      for (int n = 0; n < from.rows; ++n) put_plain(packing, panel, k + i, n, piece[n][i]);
+      for (int n = 0; n < from.rows; ++n) to[plain_index(packing, k + i, n)] = piece[n][i];
     }
   }
+}
+
+float get_plain(Packing packing, const std::byte* panel, int64_t k, int output) {
+  const int64_t at = plain_index(packing, k, output);
+  if (packing == Packing::kF32) return reinterpret_cast<const float*>(panel)[at];
+  const uint16_t half = reinterpret_cast<const uint16_t*>(panel)[at];
+  return packing == Packing::kF16 ? f32_from_f16(half) : f32_from_bf16(half);
 }
 
 }  // namespace
@@ -289,7 +292,8 @@ void pack_panel(Packing packing, const TensorView& weight, int64_t first, std::b
       .inputs = weight.shape[1],
   };
   if (activation_kind(packing) != ActivationKind::kInt8) {
-    return pack_plain(packing, weight.dtype, from, panel);
+    if (packing == Packing::kF32) return pack_plain<float>(packing, weight.dtype, from, panel);
+    return pack_plain<uint16_t>(packing, weight.dtype, from, panel);
   }
   with_block_type(packing, [&]<class Block>(std::type_identity<Block>, DType dtype) {
     pack_blocks<Block>(dtype, from, panel);
