@@ -12,14 +12,14 @@ namespace lockstep::model {
 
 class Decoder : public Model {
  public:
+  Decoder(const formats::ModelConfig& config, Vocabulary vocabulary, device::Device& device,
+          const BuildOptions& options);
+
   void forward(const device::StepView& step, device::PagePool& pool) final;
   const device::Buffer& logits() const final { return *logits_; }
   device::View logits_view() final { return *logits_; }
 
  protected:
-  Decoder(const formats::ModelConfig& config, Vocabulary vocabulary, device::Device& device,
-          const BuildOptions& options);
-
   // Embedding, final norm, head (the embedding's own plan where tied) and the buffers.
   // `norm_offset`: what the file's norm weights leave out.
   Status bind_ends(WeightBinder& binder, float norm_offset);
