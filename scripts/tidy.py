@@ -15,6 +15,7 @@ import hashlib
 import json
 import os
 import pathlib
+import re
 import subprocess
 import sys
 import time
@@ -67,7 +68,8 @@ def main() -> int:
     work = {}
     for entry in json.loads((options.build / "compile_commands.json").read_text()):
         if entry["file"].endswith(".cc") and (not wanted or entry["file"] in wanted):
-            key = digest(entry, headers.get(entry["output"], []))
+            object_file = re.search(r" -o (\S+)", entry["command"])[1]
+            key = digest(entry, headers.get(object_file, []))
             if not (CACHE / key).exists():
                 work[key] = entry
 
