@@ -21,7 +21,8 @@ import llama_cpp
 import numpy as np
 
 ROOT = pathlib.Path(__file__).resolve().parent.parent
-STORE = pathlib.Path(os.environ.get("LOCKSTEP_MODELS", pathlib.Path.home() / ".cache/lockstep/models"))
+CACHE = os.environ.get("XDG_CACHE_HOME") or pathlib.Path.home() / ".cache"
+STORE = pathlib.Path(os.environ.get("LOCKSTEP_MODELS") or f"{CACHE}/lockstep/models")
 TOLERANCE = 0.01
 
 

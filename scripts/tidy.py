@@ -22,7 +22,7 @@ import time
 
 TIDY = "clang-tidy-19"
 ROOT = pathlib.Path(__file__).resolve().parent.parent
-CACHE = pathlib.Path.home() / ".cache" / "lockstep" / "tidy"
+CACHE = pathlib.Path(os.environ.get("XDG_CACHE_HOME") or pathlib.Path.home() / ".cache") / "lockstep/tidy"
 
 
 def headers_by_object(build: pathlib.Path) -> dict[str, list[pathlib.Path]]:
