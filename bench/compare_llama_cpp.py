@@ -1,94 +1,113 @@
 #!/usr/bin/env python3
-"""Speed beside llama-cpp-python on one GGUF file: interleaved rounds in one run, medians.
+"""Prompt and generation speed beside llama-cpp-python, in interleaved rounds of one run.
 
-Run by compare_llama_cpp.sh. A round measures, each in a process of its own: the peer without and
-with flash attention, then lockstep; the peer is shown at its better one. The peer's figures include
-Python's call for each token (near 0.05 ms) and no sampling; lockstep's include its sampler.
+Run it by bench/compare_llama_cpp.sh, which finds a Python that has the peer.
+
+Every round starts each contender once, in a process of its own that warms up before it counts, so
+a machine that slows down slows all of them. The figures are medians over the rounds; the peer's is
+the better of flash attention on and off, chosen for each figure. Peak memory is VmHWM of the
+process; the peer's has a Python interpreter in it.
 """
 
 import argparse
 import json
 import os
+import pathlib
+import resource
 import statistics
 import subprocess
 import sys
 import time
 
+ROOT = pathlib.Path(__file__).resolve().parent.parent
+STORE = pathlib.Path(os.environ.get("LOCKSTEP_MODELS", pathlib.Path.home() / ".cache/lockstep/models"))
+FIGURES = ["prompt", "generation", "peak_mb"]
 
-def peer(model: str, threads: int, prompt: int, generated: int, flash: bool) -> dict[str, float]:
-    """One repetition after one that does not count, as in `lockstep bench`."""
-    import llama_cpp
 
-    context = llama_cpp.Llama(model, n_ctx=prompt + generated, n_threads=threads,
-                              n_threads_batch=threads, n_batch=512, n_ubatch=512,
-                              flash_attn=flash, verbose=False)
-    ids = [(i * 7919 + 101) % context.n_vocab() for i in range(prompt)]
-    for _ in range(2):
-        context.reset()
+def run_peer(options: argparse.Namespace) -> dict:
+    """In a process of its own: one contender's figures, tokens per second."""
+    import llama_cpp  # here, because only this process has a use for it
+
+    threads = options.threads[0]
+    llama = llama_cpp.Llama(options.model, n_ctx=options.prompt + options.generation, n_batch=512,
+                            n_ubatch=512, n_threads=threads, n_threads_batch=threads,
+                            flash_attn=options.peer == "flash", verbose=False)
+    ids = [(i * 7919 + 101) % llama.n_vocab() for i in range(options.prompt)]
+
+    def timed(count: int, work) -> float:
         start = time.perf_counter()
-        context.eval(ids)
-        middle = time.perf_counter()
-        for i in range(generated):
-            context.eval([ids[i % prompt]])
-        end = time.perf_counter()
-    return {"prompt": prompt / (middle - start), "generation": generated / (end - middle)}
+        work()
+        return count / (time.perf_counter() - start)
+
+    def generate():
+        for i in range(options.generation):
+            llama.eval([ids[i % len(ids)]])
+
+    for _ in range(2):  # the first pass is the warm-up
+        llama.reset()
+        prompt = timed(options.prompt, lambda: llama.eval(ids))
+        generation = timed(options.generation, generate)
+    peak_mb = resource.getrusage(resource.RUSAGE_SELF).ru_maxrss * 1024 / 1e6
+    return {"prompt": prompt, "generation": generation, "peak_mb": peak_mb}
 
 
-def run_json(*command: object) -> dict:
-    done = subprocess.run([str(part) for part in command], check=True, stdout=subprocess.PIPE,
-                          stderr=subprocess.DEVNULL)
-    return json.loads(done.stdout)
+def measure_peer(options: argparse.Namespace, threads: int, attention: str) -> dict:
+    command = [sys.executable, __file__, "--peer", attention, "-m", options.model, "-t", str(threads),
+               "-p", str(options.prompt), "-n", str(options.generation)]
+    return json.loads(subprocess.run(command, check=True, capture_output=True, text=True).stdout)
 
 
-def measure(options: argparse.Namespace, threads: int) -> dict:
-    """Medians over the rounds: {"ours" | "plain" | "flash": {"prompt", "generation"}, "peak"}."""
-    seen = {name: {"prompt": [], "generation": []} for name in ("ours", "plain", "flash")}
-    peak = 0
+def measure_ours(options: argparse.Namespace, threads: int) -> dict:
+    command = [options.lockstep, "bench", "-m", options.model, "-p", str(options.prompt),
+               "-n", str(options.generation), "-t", str(threads), "-r", "1", "-o", "json"]
+    result = json.loads(subprocess.run(command, check=True, capture_output=True, text=True).stdout)
+    return {"prompt": result["prompt_tokens_per_second"]["median"],
+            "generation": result["generation_tokens_per_second"]["median"],
+            "peak_mb": result["peak_memory_bytes"] / 1e6}
+
+
+def median_of(rounds: list[dict], figure: str) -> float:
+    return statistics.median(one[figure] for one in rounds)
+
+
+def compare(options: argparse.Namespace, threads: int) -> None:
+    contenders = {
+        "lockstep": lambda: measure_ours(options, threads),
+        "plain": lambda: measure_peer(options, threads, "plain"),
+        "flash": lambda: measure_peer(options, threads, "flash"),
+    }
+    rounds = {name: [] for name in contenders}
     for _ in range(options.rounds):
-        for name, flash in (("plain", 0), ("flash", 1)):
-            said = run_json(sys.executable, __file__, options.model, "--peer", threads, flash,
-                            "-p", options.prompt, "-n", options.generated)
-            for kind, rates in seen[name].items():
-                rates.append(said[kind])
-        said = run_json(options.lockstep, "bench", "-m", options.model, "-t", threads, "-r", 1,
-                        "-p", options.prompt, "-n", options.generated, "-o", "json")
-        for kind, rates in seen["ours"].items():
-            rates.append(said[f"{kind}_tokens_per_second"]["median"])
-        peak = max(peak, said["peak_memory_bytes"])
-    medians = {name: {kind: statistics.median(rates) for kind, rates in kinds.items()}
-               for name, kinds in seen.items()}
-    return medians | {"peak": peak}
+        for name, measure in contenders.items():
+            rounds[name].append(measure())
+    for figure, label in zip(FIGURES, [f"prompt {options.prompt}, tokens/s",
+                                       f"generation {options.generation}, tokens/s",
+                                       "peak memory, MB"]):
+        ours, *peers = [median_of(rounds[name], figure) for name in rounds]
+        best = min(peers) if figure == "peak_mb" else max(peers)
+        values = [one[figure] for one in rounds["lockstep"]]
+        print(f"| {threads} | {label} | {ours:.1f} | {min(values):.1f} to {max(values):.1f} "
+              f"| {best:.1f} | {ours / best:.2f} |", flush=True)
 
 
 def main() -> None:
-    parser = argparse.ArgumentParser()
-    parser.add_argument("model", help="a .gguf file")
-    parser.add_argument("--lockstep", default="build/release/lockstep")
+    parser = argparse.ArgumentParser(description=__doc__.splitlines()[0])
+    parser.add_argument("-m", "--model", default=str(STORE / "smollm2-135m-instruct-q4_1.gguf"))
     parser.add_argument("-p", "--prompt", type=int, default=512)
-    parser.add_argument("-n", "--generated", type=int, default=128)
-    parser.add_argument("-r", "--rounds", type=int, default=5)
+    parser.add_argument("-n", "--generation", type=int, default=128)
     parser.add_argument("-t", "--threads", type=int, nargs="+", default=[1, 2])
-    parser.add_argument("--peer", type=int, nargs=2, metavar=("THREADS", "FLASH"),
-                        help=argparse.SUPPRESS)
+    parser.add_argument("-r", "--rounds", type=int, default=5)
+    parser.add_argument("--lockstep", default=str(ROOT / "build/release/lockstep"))
+    parser.add_argument("--peer", choices=["plain", "flash"], help=argparse.SUPPRESS)
     options = parser.parse_args()
     if options.peer:
-        threads, flash = options.peer
-        print(json.dumps(peer(options.model, threads, options.prompt, options.generated, bool(flash))))
+        print(json.dumps(run_peer(options)))
         return
-
-    size = os.path.getsize(options.model)
-    print(f"{os.path.basename(options.model)}, {size / 1e6:.1f} MB; tokens/s, medians of "
-          f"{options.rounds} interleaved rounds")
-    print(f"{'':24}{'lockstep':>10}{'llama.cpp':>11}{'(flash)':>9}{'ratio':>8}")
+    print(f"{pathlib.Path(options.model).name}: medians of {options.rounds} interleaved rounds\n")
+    print("| threads | figure | lockstep | its range | llama.cpp | ratio |")
+    print("|--:|--|--:|--:|--:|--:|")
     for threads in options.threads:
-        seen = measure(options, threads)
-        for kind, tokens in (("prompt", options.prompt), ("generation", options.generated)):
-            best = max(("plain", "flash"), key=lambda name: seen[name][kind])
-            ours, theirs = seen["ours"][kind], seen[best][kind]
-            label = f"{kind} {tokens}, {threads} thread{'s' * (threads > 1)}"
-            print(f"{label:24}{ours:10.1f}{theirs:11.1f}{'on' if best == 'flash' else 'off':>9}"
-                  f"{ours / theirs:8.2f}", flush=True)
-        print(f"{'peak memory':24}{seen['peak'] / 1e6:10.1f} MB, file + {(seen['peak'] - size) / 1e6:.1f} MB")
+        compare(options, threads)
 
 
 if __name__ == "__main__":
