@@ -20,7 +20,8 @@ import sys
 import time
 
 ROOT = pathlib.Path(__file__).resolve().parent.parent
-STORE = pathlib.Path(os.environ.get("LOCKSTEP_MODELS", pathlib.Path.home() / ".cache/lockstep/models"))
+CACHE = os.environ.get("XDG_CACHE_HOME") or pathlib.Path.home() / ".cache"
+STORE = pathlib.Path(os.environ.get("LOCKSTEP_MODELS") or f"{CACHE}/lockstep/models")
 FIGURES = ["prompt", "generation", "peak_mb"]
 
 
@@ -103,7 +104,9 @@ def main() -> None:
     if options.peer:
         print(json.dumps(run_peer(options)))
         return
-    print(f"{pathlib.Path(options.model).name}: medians of {options.rounds} interleaved rounds\n")
+    model = pathlib.Path(options.model)
+    print(f"{model.name}, {model.stat().st_size / 1e6:.1f} MB: medians of {options.rounds} "
+          "interleaved rounds\n")
     print("| threads | figure | lockstep | its range | llama.cpp | ratio |")
     print("|--:|--|--:|--:|--:|--:|")
     for threads in options.threads:
