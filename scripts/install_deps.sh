@@ -6,7 +6,7 @@ set -euo pipefail
 build_packages=(
   g++ cmake ninja-build pkg-config
   libabsl-dev libboost1.81-dev libboost-json1.81-dev libssl-dev libpcre2-dev libutf8proc-dev
-  libxxhash-dev libfmt-dev libspdlog-dev libcli11-dev libgtest-dev libgmock-dev libbenchmark-dev
+  libxxhash-dev libfmt-dev libcli11-dev libgtest-dev libgmock-dev
 )
 model_packages=(python3 ca-certificates)
 test_packages=(ccache clang-format-14 clang-tidy-19 qemu-user python3)
