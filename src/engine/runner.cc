@@ -99,6 +99,8 @@ std::span<const float> Runner::read_row(int logit_row) {
   return row_;
 }
 
+std::string Runner::row_digest() { return xxh3_128_hex(std::as_bytes(read_row(0))); }
+
 Status Runner::score(std::span<const TokenId> ids, const OnRow& on_row) {
   if (ids.size() > static_cast<size_t>(options_.max_positions)) {
     return invalid_argument("{} tokens do not fit a context of {}", ids.size(),
@@ -151,7 +153,7 @@ StatusOr<Generation> Runner::generate(std::span<const TokenId> prompt,
   std::string row_digests;
   const auto first_token = Clock::now();
   while (true) {
-    if (request.digest) row_digests += xxh3_128_hex(std::as_bytes(read_row(0)));
+    if (request.digest) row_digests += row_digest();
     const TokenId token = device_.sampled()[0];
     out.tokens.push_back(token);
     const bool go_on = !on_token || on_token(token);

@@ -74,6 +74,9 @@ class Runner {
   // Forgets everything computed.
   void clear();
 
+  // XXH3 of the row of logits that the last token was drawn from.
+  std::string last_logits_digest() { return row_digest(); }
+
  private:
   enum class Rows : uint8_t { kNone, kLast, kEvery };
 
@@ -86,6 +89,7 @@ class Runner {
   // Computes prompt tokens not yet computed; the last one's row is sampled.
   Status prefill(std::span<const TokenId> prompt, const SamplingParams& sampling);
   std::span<const float> read_row(int logit_row);
+  std::string row_digest();
 
   model::Model& model_;
   device::Device& device_;
