@@ -12,7 +12,7 @@ static_assert(kPageKeys == kPagePositions);
 constexpr int kVectorColumns = 16;  // the widest vector: V rows are whole ones on every machine
 constexpr int kAlignment = 64;
 constexpr int kMaxHeadSize = 1 << 16;
-constexpr int kMaxHeads = 1 << 16;
+constexpr int kMaxCount = 1 << 16;
 
 bool within(int value, int largest) { return 1 <= value && value <= largest; }
 
@@ -21,29 +21,33 @@ bool within(int value, int largest) { return 1 <= value && value <= largest; }
 StatusOr<CpuPagePool::Group> CpuPagePool::create_group(const LayerGroup& group, int pages,
                                                        KvType type) {
   if (!within(group.k_head_size, kMaxHeadSize) || group.k_head_size % 2 != 0 ||
-      !within(group.v_head_size, kMaxHeadSize) || !within(group.kv_heads, kMaxHeads)) {
+      !within(group.v_head_size, kMaxHeadSize) || !within(group.kv_heads, kMaxCount) ||
+      !within(group.layers, kMaxCount)) {
     return invalid_argument(
-        "K/V pages of {} heads of {} and {}; allowed: 1 to {} heads, sizes 1 to {}, K even",
-        group.kv_heads, group.k_head_size, group.v_head_size, kMaxHeads, kMaxHeadSize);
+        "K/V pages of {} layers, {} heads of {} and {}; allowed: 1 to {} layers and heads, sizes 1 "
+        "to {}, K even",
+        group.layers, group.kv_heads, group.k_head_size, group.v_head_size, kMaxCount,
+        kMaxHeadSize);
   }
   const int64_t element = kv_bytes(type);
   const int64_t v_columns = round_up(group.v_head_size, kVectorColumns);
   const int64_t v_bytes = round_up(group.k_head_size * kPageKeys * element, kAlignment);
   const int64_t head_bytes = v_bytes + round_up(v_columns * kPageKeys * element, kAlignment);
-  const int64_t layer_bytes = head_bytes * group.kv_heads;
-  const uint64_t factors[] = {static_cast<uint64_t>(layer_bytes),
-                              static_cast<uint64_t>(group.layers), static_cast<uint64_t>(pages)};
+  // An odd number of heads a page: a head's pages then use all sets of a cache in turn, where a
+  // power of two would bring them all to the same ones.
+  const int64_t page_bytes = head_bytes * (int64_t{group.layers} * group.kv_heads | 1);
+  const uint64_t factors[] = {static_cast<uint64_t>(page_bytes), static_cast<uint64_t>(pages)};
   const std::optional<uint64_t> bytes = checked_product(factors);
   if (!bytes || *bytes > static_cast<uint64_t>(std::numeric_limits<ptrdiff_t>::max())) {
-    return resource_exhausted("K/V pages: {} layers of {} bytes times {} pages is too much",
-                              group.layers, layer_bytes, pages);
+    return resource_exhausted("K/V pages: {} of {} bytes are more than can be addressed", pages,
+                              page_bytes);
   }
   LOCKSTEP_ASSIGN_OR_RETURN(Memory memory, Memory::map(*bytes, "K/V pages", PageSize::kHuge));
   return Group{.memory = std::move(memory),
                .v_bytes = v_bytes,
                .head_bytes = head_bytes,
-               .layer_bytes = layer_bytes,
-               .page_bytes = layer_bytes * group.layers,
+               .layer_bytes = head_bytes * group.kv_heads,
+               .page_bytes = page_bytes,
                .v_columns = static_cast<int>(v_columns)};
 }
 
