@@ -67,7 +67,7 @@ StatusOr<AddedTokens> AddedTokens::create(std::vector<SpecialToken> tokens) {
                               tokens[i].id, text.size(), kMaxTextBytes);
     }
     if (i > 0 && tokens[i - 1].text == text) {
-      return invalid_argument("added token {} is there twice, as {} and {}", quoted(text),
+      return invalid_argument("added token {} is there twice, as {} and {}", quote_text(text),
                               tokens[i - 1].id, tokens[i].id);
     }
     ++added.first_[static_cast<uint8_t>(text[0]) + 1];

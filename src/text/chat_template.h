@@ -24,6 +24,7 @@
 
 #include "base/status.h"
 #include "formats/json.h"
+#include "text/jinja/limits.h"
 #include "text/jinja/value.h"
 #include "text/segment.h"
 
@@ -53,14 +54,6 @@ struct ChatInput {
   int64_t now_unix_seconds = 0;  // what strftime_now shows, as UTC
 };
 
-// Over a limit is resource_exhausted.
-struct TemplateLimits {
-  int64_t steps = 4'000'000;                // nodes evaluated and items visited
-  int64_t work_bytes = int64_t{256} << 20;  // of all values made on the way
-  int64_t output_bytes = int64_t{8} << 20;
-  int call_depth = 32;  // macros and recursive loops
-};
-
 class ChatTemplate {
  public:
   static constexpr size_t kMaxSourceBytes = size_t{1} << 20;
@@ -75,7 +68,7 @@ class ChatTemplate {
   // Neighbouring segments differ in origin. invalid_argument when the template raises an exception
   // or misuses a value.
   StatusOr<std::vector<Segment>> render(const ChatInput& input,
-                                        const TemplateLimits& limits = {}) const;
+                                        const jinja::Limits& limits = {}) const;
 
  private:
   struct Program;

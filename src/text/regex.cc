@@ -94,7 +94,7 @@ StatusOr<Regex> Regex::create(std::string_view pattern, Trust trust) {
                             kMaxPatternBytes);
   }
   auto translated = pcre2_from_oniguruma(pattern);
-  if (!translated.ok()) return annotate(translated.status(), "regex " + quoted(pattern));
+  if (!translated.ok()) return annotate(translated.status(), "regex " + quote_text(pattern));
 
   CompileContext context(pcre2_compile_context_create(nullptr));
   LOCKSTEP_CHECK(context != nullptr);
@@ -109,7 +109,7 @@ StatusOr<Regex> Regex::create(std::string_view pattern, Trust trust) {
   if (code == nullptr) {
     std::array<PCRE2_UCHAR, 128> text{};
     pcre2_get_error_message(error, text.data(), text.size());
-    return invalid_argument("regex {}: {}", quoted(pattern),
+    return invalid_argument("regex {}: {}", quote_text(pattern),
                             reinterpret_cast<const char*>(text.data()));
   }
   pcre2_jit_compile(code.get(), PCRE2_JIT_COMPLETE);  // without it the same matches, slower

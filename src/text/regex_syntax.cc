@@ -64,7 +64,7 @@ class Translator {
     }
     return invalid_argument(
         "group {}; allowed are plain groups, (?:, (?=, (?!, (?<=, (?<!, (?>, (?i: and (?i)",
-        quoted(rest_.substr(0, 4)));
+        quote_text(rest_.substr(0, 4)));
   }
 
   Status char_class() {
@@ -74,7 +74,7 @@ class Translator {
     while (!rest_.empty() && rest_[0] != ']') {
       if (rest_[0] == '[' || rest_.starts_with("&&")) {
         return invalid_argument("nested class or intersection at {}; write the class out",
-                                quoted(rest_.substr(0, 8)));
+                                quote_text(rest_.substr(0, 8)));
       }
       if (rest_[0] == '\\') {
         LOCKSTEP_RETURN_IF_ERROR(escape(/*in_class=*/true));
@@ -142,7 +142,7 @@ class Translator {
     return invalid_argument(
         "escape {}{}; allowed are \\s \\S \\w \\W \\d \\D \\p \\P \\x \\u \\r "
         "\\n \\t \\f \\v \\A \\z and punctuation",
-        quoted(rest_.substr(0, 2)), in_class ? " in a class" : "");
+        quote_text(rest_.substr(0, 2)), in_class ? " in a class" : "");
   }
 
   // \p{L}, \p{^L}, \pL
@@ -166,7 +166,7 @@ class Translator {
     const bool closed = !braces || (end < rest_.size() && rest_[end] == '}');
     if (end == begin || !closed || (rest_[1] == 'u' && end - begin != 4)) {
       return invalid_argument("code point {}; expected \\xHH, \\x{{H...}} or \\uHHHH",
-                              quoted(rest_.substr(0, 8)));
+                              quote_text(rest_.substr(0, 8)));
     }
     const std::string digits(rest_.substr(begin, end - begin));
     replace(end + (braces ? 1 : 0), fmt::format("\\x{{{}}}", digits));

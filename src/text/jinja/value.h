@@ -20,6 +20,12 @@
 
 namespace lockstep::text::jinja {
 
+enum class SequenceKind : uint8_t {
+  kList,
+  kTuple,
+  kStream,  // what map, select and their like give: true even when empty, no length, no items
+};
+
 class Value;
 struct Sequence;
 struct Dict;
@@ -37,7 +43,7 @@ class Value {
   // Deepest nesting of lists and dicts: recursion over a value is bounded by it.
   static constexpr int kMaxDepth = 64;
 
-  Value() : data_(None{}) {}
+  Value() : data_(None{}) {}  // none
   static Value undefined(std::string what);
   static Value boolean(bool value) { return Value(value); }
   static Value integer(int64_t value) { return Value(value); }
@@ -49,8 +55,10 @@ class Value {
   }
   // invalid_argument where an item nests too deep or is a namespace or a callable, which stay in
   // variables: so no value holds itself, and none outlives what it borrows.
-  static StatusOr<Value> list(std::vector<Value> items);
-  static StatusOr<Value> tuple(std::vector<Value> items);
+  static StatusOr<Value> sequence(std::vector<Value> items, SequenceKind kind);
+  static StatusOr<Value> list(std::vector<Value> items) {
+    return sequence(std::move(items), SequenceKind::kList);
+  }
   // A later entry with an equal key replaces an earlier one's value, as in Python. Keys are
   // strings, numbers, booleans or none.
   static StatusOr<Value> dict(std::vector<std::pair<Value, Value>> entries);
@@ -82,6 +90,9 @@ class Value {
   std::string_view kind() const;
   // Containers in containers, 0 for a scalar; past kMaxDepth for what may not be contained.
   int depth() const;
+  // About the bytes that the value takes when all of it is written out, so about the work of going
+  // through it. Shared parts count each time: [x, x] of [x, x] of ... is heavy, though small.
+  int64_t weight() const;
 
  private:
   template <class T>
@@ -100,18 +111,23 @@ class Value {
 
 struct Sequence {
   std::vector<Value> items;
-  bool is_tuple = false;
+  SequenceKind kind = SequenceKind::kList;
   int depth = 1;
+  int64_t weight = 0;
 };
 
 struct Dict {
-  std::vector<std::pair<Value, Value>> entries;  // in order of first insertion
-  std::map<std::string, size_t, std::less<>> index;
+  std::vector<std::pair<Value, Value>> entries;      // in order of first insertion
+  std::map<std::string, size_t, std::less<>> index;  // by the key's spelling (value.cc)
   int depth = 1;
+  int64_t weight = 0;
 
   const Value* find(const Value& key) const;  // null: absent, or not a key at all
   const Value* find(std::string_view key) const;
 };
+
+// For what is kept beyond a variable: invalid_argument for namespaces and callables.
+Status check_storable(const Value& value);
 
 struct Namespace {
   std::map<std::string, Value, std::less<>> fields;
@@ -136,7 +152,7 @@ struct JsonStyle {
 // json.dumps(value, ensure_ascii=False): what `tojson` gives in chat templates.
 StatusOr<TracedText> to_json(const Value& value, const JsonStyle& style = {});
 
-// JSON from a request: every string in it is data.
+// JSON from a request: every string in it is data. Integers past int64 become reals.
 StatusOr<Value> from_json(const formats::JsonValue& json);
 
 }  // namespace lockstep::text::jinja
