@@ -8,13 +8,15 @@ namespace lockstep::device::cpu {
 namespace {
 
 constexpr LinearKernels make_linear_kernels() {
-  constexpr int kUnpackFrom = 3;  // tiles that read nibbles themselves before unpacking pays
+  // Tiles that read a panel's nibbles themselves before unpacking a slice for all of them pays.
+  constexpr int kNibbleTiles = 6;
+  constexpr int kSixBitTiles = 3;
   constexpr int kNeverUnpack = kMaxPanelRows;  // Q8_0 is bytes already
   return {
       .activations =
           {
               {1, sizeof(float), kFloatTileRows, pack_f32},
-              {2, kBf16UnitBytes, kFloatTileRows, pack_bf16},
+              {2, kBf16UnitBytes, kBF16TileRows, pack_bf16},
               {kBlock, sizeof(Int8Unit), kInt8TileRows, pack_int8},
           },
       .panel =
@@ -24,10 +26,10 @@ constexpr LinearKernels make_linear_kernels() {
               multiply_panel<FloatKernel<StepBF16Wide>>,
               multiply_panel<FloatKernel<StepBF16>>,
               multiply_panel<Int8Kernel<FormatQ8_0, kNeverUnpack>>,
-              multiply_panel<Int8Kernel<FormatQ4_0, kUnpackFrom>>,
-              multiply_panel<Int8Kernel<FormatQ4_1, kUnpackFrom>>,
-              multiply_panel<Int8Kernel<FormatQ4_K, kUnpackFrom>>,
-              multiply_panel<Int8Kernel<FormatQ6_K, kUnpackFrom>>,
+              multiply_panel<Int8Kernel<FormatQ4_0, kNibbleTiles>>,
+              multiply_panel<Int8Kernel<FormatQ4_1, kNibbleTiles>>,
+              multiply_panel<Int8Kernel<FormatQ4_K, kNibbleTiles>>,
+              multiply_panel<Int8Kernel<FormatQ6_K, kSixBitTiles>>,
           },
   };
 }

@@ -59,8 +59,8 @@ LinearScratch::~LinearScratch() = default;
 
 namespace {
 
-// Up to here one thread packs faster than the pool wakes.
-constexpr int kRowsPackedAlone = 2;
+// Up to here one thread packs faster than the pool wakes: about a microsecond.
+constexpr int64_t kElementsPackedAlone = 4096;
 // Chunks of panels a thread, so that a late thread leaves work to the others.
 constexpr int64_t kChunksAThread = 4;
 
@@ -88,7 +88,7 @@ void pack_rows(const ActivationFormat& format, const Input& in, ThreadPool& pool
     format.pack(in.data + tile.first_row * in.stride + k, in.stride, tile.rows, elements,
                 data + slice * to.slice_bytes + tile.first_row * units * format.unit_bytes);
   };
-  if (in.rows <= kRowsPackedAlone) {
+  if (in.rows * in.inputs <= kElementsPackedAlone) {
     for (int64_t i = 0; i < slices * tiles; ++i) pack_one(i, 0);
   } else {
     pool.run(slices * tiles, pack_one);

@@ -3,7 +3,7 @@
 // the limit is memory), floating-point operations a second (with many it is the vector units), and
 // a plain read of the same weights, timed between the rounds of the same line.
 //
-//   linear_bench [THREADS [ISA [PACKING]]]      linear_bench 2 avx512_bf16 Q4_1
+//   linear_bench [THREADS [ISA [WHAT]]]     WHAT: a packing ("Q4_1", "BF16-f32"), "small", or all
 #include <algorithm>
 #include <bit>
 #include <chrono>
@@ -123,12 +123,19 @@ class Bench {
   }
 
   // All plans in turn, so that weights come from beyond the caches.
-  void time(const Type& type, const Plans& plans, int rows) {
-    const LinearPlan& first = *plans[0];
-    const std::vector<float> x = make_rows(rows, first.inputs());
-    std::vector<float> out(static_cast<size_t>(rows * first.outputs()));
+  void time(const std::string& name, const Plans& plans, int rows) {
+    int64_t most_inputs = 0;
+    int64_t most_outputs = 0;
     double bytes = 0;
-    for (const auto& plan : plans) bytes += static_cast<double>(plan->bytes());
+    double flops = 0;
+    for (const auto& plan : plans) {
+      most_inputs = std::max(most_inputs, plan->inputs());
+      most_outputs = std::max(most_outputs, plan->outputs());
+      bytes += static_cast<double>(plan->bytes());
+      flops += 2.0 * rows * static_cast<double>(plan->inputs() * plan->outputs());
+    }
+    const std::vector<float> x = make_rows(rows, most_inputs);
+    std::vector<float> out(static_cast<size_t>(rows * most_outputs));
     std::vector<double> times;
     std::vector<double> reads;
     for (double spent = 0; spent < kSecondsALine || times.size() < 3;) {
@@ -139,15 +146,11 @@ class Bench {
       spent += reads.back() + times.back();
     }
     const double t = median(times);
-    const auto flops = 2.0 * rows * static_cast<double>(first.inputs()) *
-                       static_cast<double>(first.outputs()) * static_cast<double>(plans.size());
-    const double gbs = bytes / t * 1e-9;
+    const double speed = bytes / t * 1e-9;
     const double probe = bytes / median(reads) * 1e-9;
-    std::printf(
-        "%-9s %5ld x %-5ld %4d rows  %8.1f us  %6.1f GB/s  %7.0f GFLOP/s   read %5.1f  %3.0f %%\n",
-        type.name, first.outputs(), first.inputs(), rows,
-        t / static_cast<double>(plans.size()) * 1e6, gbs, flops / t * 1e-9, probe,
-        100 * gbs / probe);
+    std::printf("%-20s %4d rows %9.1f us a call %6.1f GB/s %6.0f GFLOP/s   read %5.1f  %3.0f %%\n",
+                name.c_str(), rows, t / static_cast<double>(plans.size()) * 1e6, speed,
+                flops / t * 1e-9, probe, 100 * speed / probe);
     std::fflush(stdout);
   }
 
@@ -191,25 +194,38 @@ const Kernels* kernels_named(std::string_view isa) {
   return nullptr;
 }
 
-int run_bench(int threads, const Kernels& kernels, std::string_view only) {
+// The matrices of one step of SmolLM2-135M in Q4_1, in order: what a small model pays for calls.
+Plans make_small_model(ThreadPool& pool) {
+  constexpr Type kLayer = {"Q4_1", DType::kQ4_1, Arithmetic::kInt8};
+  Plans plans;
+  for (int layer = 0; layer < 30; ++layer) {
+    plans.push_back(make_plan(kLayer, 576 + 2 * 192, 576, pool));
+    plans.push_back(make_plan(kLayer, 576, 576, pool));
+    plans.push_back(make_plan(kLayer, 2 * 1536, 576, pool));
+    plans.push_back(make_plan(kLayer, 576, 1536, pool));
+  }
+  plans.push_back(make_plan({"Q8_0", DType::kQ8_0, Arithmetic::kInt8}, 49152, 576, pool));
+  return plans;
+}
+
+void run_bench(int threads, const Kernels& kernels, std::string_view only) {
   constexpr int64_t kBytes = 128 << 20;  // in turn, so beyond any level-3 cache
+  constexpr int kRows[] = {1, 2, 4, 8, 16, 64, 512};
   Bench bench(kernels, threads);
-  std::printf("%s, %d threads; read: every byte of the same weights, same run\n", kernels.isa,
-              threads);
-  const struct { int64_t outputs, inputs; } kShapes[] = {{8192, 2048}, {576, 1536}, {1536, 576}};
+  std::printf("%s, %d threads; read: every byte of the same weights, in the same seconds\n",
+              kernels.isa, threads);
   for (const Type& type : kTypes) {
     if (!only.empty() && only != type.name) continue;
     bench.check(type);
-    for (const auto& shape : kShapes) {
-      if (shape.inputs % dtype_info(type.dtype).block_elements != 0) continue;
-      Plans plans;
-      for (int64_t bytes = 0; bytes < kBytes; bytes += plans.back()->bytes()) {
-        plans.push_back(make_plan(type, shape.outputs, shape.inputs, bench.pool()));
-      }
-      for (const int rows : {1, 2, 4, 8, 16, 64, 512}) bench.time(type, plans, rows);
+    Plans plans;
+    for (int64_t bytes = 0; bytes < kBytes; bytes += plans.back()->bytes()) {
+      plans.push_back(make_plan(type, 8192, 2048, bench.pool()));
     }
+    for (const int rows : kRows) bench.time(std::string(type.name) + " 8192 x 2048", plans, rows);
   }
-  return 0;
+  if (!only.empty() && only != "small") return;
+  const Plans plans = make_small_model(bench.pool());
+  for (const int rows : kRows) bench.time("small model, Q4_1", plans, rows);
 }
 
 }  // namespace
@@ -220,8 +236,9 @@ int main(int argc, char** argv) {
   const int threads = argc > 1 ? std::atoi(argv[1]) : 2;
   const Kernels* kernels = kernels_named(argc > 2 ? argv[2] : "avx512_bf16");
   if (threads < 1 || kernels == nullptr) {
-    std::fprintf(stderr, "usage: linear_bench [THREADS [ISA [PACKING]]]\n");
+    std::fprintf(stderr, "usage: linear_bench [THREADS [ISA [WHAT]]]\n");
     return 2;
   }
-  return run_bench(threads, *kernels, argc > 3 ? argv[3] : "");
+  run_bench(threads, *kernels, argc > 3 ? argv[3] : "");
+  return 0;
 }

@@ -82,6 +82,7 @@ inline void pack_bf16(const float* in, ptrdiff_t in_stride, int rows, int elemen
 template <class Load, int kBytesAStep>
 struct StepOfOne {
   using Unit = float;
+  static constexpr int kTileRows = kFloatTileRows;
   static constexpr int kElements = 1;
   static constexpr int kUnits = 1;
   static constexpr int kBytes = kBytesAStep;
@@ -135,6 +136,7 @@ inline WidePair load_pair(const std::byte* weights, int output) {
 // f32 activations: k ascending, and no term for the missing partner of an odd K.
 struct StepBF16Wide {
   using Unit = float;
+  static constexpr int kTileRows = kFloatTileRows;
   static constexpr int kElements = 2;
   static constexpr int kUnits = 2;
   static constexpr int kBytes = kPanelOutputs * 4;
@@ -166,6 +168,7 @@ struct StepBF16Wide {
 // bf16 activations: pairs, odd element first; an odd K's last pair is whole, with +0 x +0.
 struct StepBF16 {
   using Unit = Bf16Unit;
+  static constexpr int kTileRows = kBF16TileRows;
   static constexpr int kElements = 2;
   static constexpr int kUnits = 1;
   static constexpr int kBytes = kPanelOutputs * 4;
@@ -238,7 +241,7 @@ struct FloatKernel {
     for (int t = 0; t < job.tile_count; ++t) {
       const RowTile tile = job.tiles[t];
       const auto unit_bytes = static_cast<ptrdiff_t>(sizeof(typename Step::Unit));
-      call_tile<FloatTile<Step>, kFloatTileRows>(
+      call_tile<FloatTile<Step>, Step::kTileRows>(
           tile.rows, weights, elements, activations + tile.first_row * units * unit_bytes,
           totals + tile.first_row * kPanelOutputs, first,
           Prefetch(weights, kSliceBytes, kSliceElements / Step::kElements, t, job.tile_count));

@@ -369,9 +369,8 @@ struct Int8Tile {
   }
 };
 
-// With two sums a row, half as many rows fit the registers.
 template <class Format>
-constexpr int kMicroRows = (kInt8TileRows + Format::kHalves - 1) / Format::kHalves;
+constexpr int kMicroRows = Format::kHalves == 2 ? kHalvesTileRows : kInt8TileRows;
 
 template <class Format>
 void int8_tile(const std::byte* weights, int blocks, RowTile tile, const Int8Unit* slice,
@@ -389,7 +388,7 @@ void int8_tile(const std::byte* weights, int blocks, RowTile tile, const Int8Uni
   }
 }
 
-// kDirectTiles: up to how many tiles read the packed panel itself; more share an unpacked slice.
+// kDirectTiles: up to how many tiles read the packed panel themselves; more share a slice unpacked.
 template <class Format, int kDirectTiles>
 struct Int8Kernel {
   static constexpr int kSliceBytes = Format::kSliceBytes;
@@ -405,8 +404,16 @@ struct Int8Kernel {
       for (int t = 0; t < job.tile_count; ++t) {
         int8_tile<Format>(weights, blocks, job.tiles[t], a, totals, first, prefetch(t));
       }
-      return;
+    } else {
+      multiply_unpacked(job, weights, blocks, a, totals, first, prefetch);
     }
+  }
+
+ private:
+  template <class MakePrefetch>
+  static void multiply_unpacked(const PanelJob& job, const std::byte* weights, int blocks,
+                                const Int8Unit* a, float* totals, bool first,
+                                const MakePrefetch& prefetch) {
     auto* unpacked = reinterpret_cast<UnpackedBlock*>(job.scratch + kPanelTotalsBytes);
     unpack_slice<Format>(weights, blocks, unpacked);
     for (int t = 0; t < job.tile_count; ++t) {

@@ -20,16 +20,23 @@ using I = Lanes::I;
 constexpr int kVectors = 2;
 constexpr int kPassOutputs = kVectors * Lanes::kLanes;
 
-// Most rows of a tile: as many accumulators as the registers hold beside the operands.
+// Most rows at once: as many accumulators as the registers hold beside the operands. Formats with
+// two integer sums a block (kHalves) take fewer; so do bf16 pairs where they are widened.
 #if defined(LOCKSTEP_AVX512)
 constexpr int kFloatTileRows = 12;
+constexpr int kBF16TileRows = 12;
 constexpr int kInt8TileRows = 6;
+constexpr int kHalvesTileRows = 4;
 #elif defined(__AVX2__)
 constexpr int kFloatTileRows = 6;
+constexpr int kBF16TileRows = 4;
 constexpr int kInt8TileRows = 3;
+constexpr int kHalvesTileRows = 2;
 #else
 constexpr int kFloatTileRows = 4;
+constexpr int kBF16TileRows = 4;
 constexpr int kInt8TileRows = 4;
+constexpr int kHalvesTileRows = 2;
 #endif
 
 // What a tile asks for ahead of its use. While a slice is multiplied, the bytes one slice further
