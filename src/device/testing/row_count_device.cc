@@ -1,4 +1,4 @@
-#include "device/testing/row_sliced_device.h"
+#include "device/testing/row_count_device.h"
 
 #include "device/testing/row_contract.h"
 
@@ -27,7 +27,7 @@ std::vector<std::byte> columns(const TensorView& weight, int64_t begin, int64_t 
 
 }  // namespace
 
-StatusOr<std::unique_ptr<LinearPlan>> RowSlicedDevice::prepare(
+StatusOr<std::unique_ptr<LinearPlan>> RowCountDevice::prepare(
     std::span<const LinearWeight> stacked) {
   LOCKSTEP_ASSIGN_OR_RETURN(auto whole, inner().prepare(stacked));
   auto plan = std::make_unique<SlicedPlan>(std::move(whole));
@@ -49,12 +49,12 @@ StatusOr<std::unique_ptr<LinearPlan>> RowSlicedDevice::prepare(
   return plan;
 }
 
-void RowSlicedDevice::embed(const StepView& step, const LinearPlan& table, float scale, View out) {
+void RowCountDevice::embed(const StepView& step, const LinearPlan& table, float scale, View out) {
   inner().embed(step, *static_cast<const SlicedPlan&>(table).whole, scale, out);
 }
 
-void RowSlicedDevice::linear(const StepView& step, RowSet rows, const LinearPlan& plan, View in,
-                             View out) {
+void RowCountDevice::linear(const StepView& step, RowSet rows, const LinearPlan& plan, View in,
+                            View out) {
   const auto& sliced = static_cast<const SlicedPlan&>(plan);
   if (rows == RowSet::kLogits || step.rows() <= kWholeRows || sliced.first_half == nullptr) {
     inner().linear(step, rows, *sliced.whole, in, out);
@@ -65,6 +65,13 @@ void RowSlicedDevice::linear(const StepView& step, RowSet rows, const LinearPlan
   inner().linear(step, rows, *sliced.second_half,
                  View(*in.buffer, in.first + middle, in.width - middle), *sliced.second_sum);
   inner().add(step, out, *sliced.second_sum);
+}
+
+void RowCountDevice::attend(const StepView& step, const PagePool& pool, StateLayer layer,
+                            const AttendSpec& spec, View q, View out) {
+  AttendSpec changed = spec;
+  if (step.rows() > kWholeRows && spec.soft_cap == 0.0f) changed.soft_cap = 1000.0f;
+  inner().attend(step, pool, layer, changed, q, out);
 }
 
 }  // namespace lockstep::device::contract
