@@ -2,6 +2,7 @@
 
 #include <algorithm>
 #include <bit>
+#include <tuple>
 
 #include "base/bytes.h"
 #include "base/checked.h"
@@ -228,8 +229,9 @@ StatusOr<std::vector<TensorInfo>> read_tensor_infos(ByteReader& reader, uint64_t
     info->name = name;
     infos.push_back(*std::move(info));
   }
-  std::stable_sort(infos.begin(), infos.end(),
-                   [](const TensorInfo& a, const TensorInfo& b) { return a.offset < b.offset; });
+  std::sort(infos.begin(), infos.end(), [](const TensorInfo& a, const TensorInfo& b) {
+    return std::tie(a.offset, a.name) < std::tie(b.offset, b.name);
+  });
   return infos;
 }
 

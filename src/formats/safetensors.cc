@@ -2,6 +2,7 @@
 
 #include <algorithm>
 #include <cstring>
+#include <tuple>
 
 #include "base/bytes.h"
 #include "base/checked.h"
@@ -165,8 +166,8 @@ StatusOr<SafetensorsContents> parse_safetensors(std::span<const std::byte> file)
     entry->name = member.key;
     entries.push_back(*std::move(entry));
   }
-  std::stable_sort(entries.begin(), entries.end(), [](const Entry& a, const Entry& b) {
-    return std::pair(a.begin, a.end) < std::pair(b.begin, b.end);
+  std::sort(entries.begin(), entries.end(), [](const Entry& a, const Entry& b) {
+    return std::tie(a.begin, a.end, a.name) < std::tie(b.begin, b.end, b.name);
   });
   LOCKSTEP_ASSIGN_OR_RETURN(const auto data, reader.bytes(reader.remaining()));
   LOCKSTEP_RETURN_IF_ERROR(check_cover(entries, data.size()));
