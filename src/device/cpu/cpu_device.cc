@@ -37,7 +37,7 @@ class CpuDevice final : public Device {
     return std::make_unique<CpuVector>(values);
   }
   StatusOr<std::unique_ptr<LinearPlan>> prepare(std::span<const LinearWeight> stacked) override {
-    return pack_linear(stacked, profile_.arithmetic, pool_);
+    return pack_linear(stacked, profile_.arithmetic, pool_, arena_);
   }
   StatusOr<std::unique_ptr<RopePlan>> prepare_rope(const RopeSpec& spec) override {
     return std::make_unique<CpuRopePlan>(spec);
@@ -87,6 +87,7 @@ class CpuDevice final : public Device {
   const Profile profile_;
   const Kernels& kernels_;
   ThreadPool pool_;
+  PackedArena arena_;
   LinearScratch linear_scratch_;
   AttentionScratch attention_scratch_;
   std::vector<AttendJob> jobs_;

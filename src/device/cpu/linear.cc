@@ -154,9 +154,10 @@ void multiply_rows(const LinearKernels& kernels, ThreadPool& pool, std::span<Pac
 }  // namespace
 
 StatusOr<std::unique_ptr<LinearPlan>> pack_linear(std::span<const LinearWeight> stacked,
-                                                  Arithmetic arithmetic, ThreadPool& pool) {
+                                                  Arithmetic arithmetic, ThreadPool& pool,
+                                                  PackedArena& arena) {
   LOCKSTEP_ASSIGN_OR_RETURN(std::unique_ptr<LinearPlan> plan,
-                            PackedLinear::pack(stacked, arithmetic, pool));
+                            PackedLinear::pack(stacked, arithmetic, pool, arena));
   return plan;
 }
 

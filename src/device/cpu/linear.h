@@ -13,15 +13,17 @@
 #include "base/status.h"
 #include "base/thread_pool.h"
 #include "device/cpu/linear_kernels.h"
+#include "device/cpu/packed_arena.h"
 #include "device/device.h"
 
 namespace lockstep::device::cpu {
 
-// Packs (in parallel) into private memory; the mapped tensors may be released afterwards.
+// Packs (in parallel) into memory of the arena; the mapped tensors may be released afterwards.
 // invalid_argument when shapes do not stack, unimplemented for a type that cannot be multiplied,
 // resource_exhausted. REQUIRES bytes that match type and shape.
 StatusOr<std::unique_ptr<LinearPlan>> pack_linear(std::span<const LinearWeight> stacked,
-                                                  Arithmetic arithmetic, ThreadPool& pool);
+                                                  Arithmetic arithmetic, ThreadPool& pool,
+                                                  PackedArena& arena);
 
 // Scratch for packed activations, grown on demand and reused over a device's life.
 class LinearScratch {

@@ -86,10 +86,10 @@ std::vector<float> make_rows(int rows, int64_t inputs) {
 using Plans = std::vector<std::unique_ptr<LinearPlan>>;
 
 std::unique_ptr<LinearPlan> make_plan(const Type& type, int64_t outputs, int64_t inputs,
-                                      ThreadPool& pool) {
+                                      ThreadPool& pool, PackedArena& arena) {
   const std::vector<std::byte> bytes = make_weight(type.dtype, outputs, inputs);
   const LinearWeight weight = {{type.dtype, {outputs, inputs}, bytes}, {}};
-  auto plan = pack_linear(std::span(&weight, 1), type.arithmetic, pool);
+  auto plan = pack_linear(std::span(&weight, 1), type.arithmetic, pool, arena);
   LOCKSTEP_CHECK(plan.ok());
   return std::move(plan).value();
 }
@@ -113,7 +113,7 @@ class Bench {
   void check(const Type& type) {
     constexpr int kRows = 7;
     constexpr int64_t kOutputs = 45;
-    const auto plan = make_plan(type, kOutputs, 768, pool_);
+    const auto plan = make_plan(type, kOutputs, 768, pool_, arena_);
     const std::vector<float> x = make_rows(kRows, 768);
     std::vector<float> got(kRows * kOutputs);
     std::vector<float> want(got.size());
@@ -182,6 +182,7 @@ class Bench {
 
   const Kernels& kernels_;
   ThreadPool pool_;
+  PackedArena arena_;
   LinearScratch scratch_;
   volatile uint64_t sink_ = 0;
 };
@@ -195,16 +196,16 @@ const Kernels* kernels_named(std::string_view isa) {
 }
 
 // The matrices of one step of SmolLM2-135M in Q4_1, in order: what a small model pays for calls.
-Plans make_small_model(ThreadPool& pool) {
+Plans make_small_model(ThreadPool& pool, PackedArena& arena) {
   constexpr Type kLayer = {"Q4_1", DType::kQ4_1, Arithmetic::kInt8};
   Plans plans;
   for (int layer = 0; layer < 30; ++layer) {
-    plans.push_back(make_plan(kLayer, 576 + 2 * 192, 576, pool));
-    plans.push_back(make_plan(kLayer, 576, 576, pool));
-    plans.push_back(make_plan(kLayer, 2 * 1536, 576, pool));
-    plans.push_back(make_plan(kLayer, 576, 1536, pool));
+    plans.push_back(make_plan(kLayer, 576 + 2 * 192, 576, pool, arena));
+    plans.push_back(make_plan(kLayer, 576, 576, pool, arena));
+    plans.push_back(make_plan(kLayer, 2 * 1536, 576, pool, arena));
+    plans.push_back(make_plan(kLayer, 576, 1536, pool, arena));
   }
-  plans.push_back(make_plan({"Q8_0", DType::kQ8_0, Arithmetic::kInt8}, 49152, 576, pool));
+  plans.push_back(make_plan({"Q8_0", DType::kQ8_0, Arithmetic::kInt8}, 49152, 576, pool, arena));
   return plans;
 }
 
@@ -217,14 +218,16 @@ void run_bench(int threads, const Kernels& kernels, std::string_view only) {
   for (const Type& type : kTypes) {
     if (!only.empty() && only != type.name) continue;
     bench.check(type);
+    PackedArena arena;
     Plans plans;
     for (int64_t bytes = 0; bytes < kBytes; bytes += plans.back()->bytes()) {
-      plans.push_back(make_plan(type, 8192, 2048, bench.pool()));
+      plans.push_back(make_plan(type, 8192, 2048, bench.pool(), arena));
     }
     for (const int rows : kRows) bench.time(std::string(type.name) + " 8192 x 2048", plans, rows);
   }
   if (!only.empty() && only != "small") return;
-  const Plans plans = make_small_model(bench.pool());
+  PackedArena arena;
+  const Plans plans = make_small_model(bench.pool(), arena);
   for (const int rows : kRows) bench.time("small model, Q4_1", plans, rows);
 }
 

@@ -236,7 +236,8 @@ bool same_bits(float a, float b) {
 
 std::unique_ptr<LinearPlan> pack(std::vector<LinearWeight> stacked, Arithmetic arithmetic,
                                  ThreadPool& pool) {
-  auto plan = pack_linear(stacked, arithmetic, pool);
+  PackedArena arena;  // a plan may outlive it
+  auto plan = pack_linear(stacked, arithmetic, pool, arena);
   EXPECT_TRUE(plan.ok()) << plan.status();
   return std::move(plan).value();
 }
@@ -466,11 +467,12 @@ TEST(LinearPlanTest, PackedBytesAreTheFilesWithinThreePercent) {
 class LinearRefusalTest : public testing::Test {
  protected:
   std::string refusal(const std::vector<LinearWeight>& stacked) {
-    auto plan = pack_linear(stacked, Arithmetic::kInt8, pool_);
+    auto plan = pack_linear(stacked, Arithmetic::kInt8, pool_, arena_);
     return plan.ok() ? "accepted" : message_of(plan.status());
   }
 
   ThreadPool pool_{1};
+  PackedArena arena_;
   Weight weight_{DType::kF32, 4, 64, Values::kOrdinary, 1};
 };
 

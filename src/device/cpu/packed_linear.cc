@@ -35,22 +35,23 @@ std::vector<PackedLinear::Segment> lay_out(std::span<const LinearWeight> stacked
 
 }  // namespace
 
-PackedLinear::PackedLinear(int64_t outputs, int64_t inputs, Memory memory,
-                           std::vector<Segment> segments)
-    : LinearPlan(outputs, inputs), memory_(std::move(memory)), segments_(std::move(segments)) {
-  bytes_ = static_cast<int64_t>(memory_.bytes());
+PackedLinear::PackedLinear(int64_t outputs, int64_t inputs, int64_t bytes,
+                           std::shared_ptr<std::byte> data, std::vector<Segment> segments)
+    : LinearPlan(outputs, inputs), data_(std::move(data)), segments_(std::move(segments)) {
+  bytes_ = bytes;
 }
 
 StatusOr<std::unique_ptr<PackedLinear>> PackedLinear::pack(std::span<const LinearWeight> stacked,
-                                                           Arithmetic arithmetic,
-                                                           ThreadPool& pool) {
+                                                           Arithmetic arithmetic, ThreadPool& pool,
+                                                           PackedArena& arena) {
   LOCKSTEP_RETURN_IF_ERROR(check_stack(stacked));
   std::vector<Segment> segments = lay_out(stacked, arithmetic);
-  uint64_t bytes = 0;
-  for (const Segment& s : segments) bytes += static_cast<uint64_t>(s.panels * s.panel_bytes);
-  LOCKSTEP_ASSIGN_OR_RETURN(Memory memory, Memory::map(bytes, "packed weights", PageSize::kHuge));
+  int64_t bytes = 0;
+  for (const Segment& s : segments) bytes += s.panels * s.panel_bytes;
+  LOCKSTEP_ASSIGN_OR_RETURN(std::shared_ptr<std::byte> memory,
+                            arena.take(static_cast<uint64_t>(bytes)));
 
-  std::byte* data = memory.data();
+  std::byte* data = memory.get();
   for (size_t i = 0; i < stacked.size(); ++i) {
     Segment& s = segments[i];
     const TensorView& weight = stacked[i].weight;
@@ -61,7 +62,7 @@ StatusOr<std::unique_ptr<PackedLinear>> PackedLinear::pack(std::span<const Linea
     data += s.panels * s.panel_bytes;
   }
   const int64_t outputs = segments.back().first_output + segments.back().outputs;
-  return std::unique_ptr<PackedLinear>(new PackedLinear(outputs, stacked[0].weight.shape[1],
+  return std::unique_ptr<PackedLinear>(new PackedLinear(outputs, stacked[0].weight.shape[1], bytes,
                                                         std::move(memory), std::move(segments)));
 }
 

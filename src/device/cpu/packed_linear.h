@@ -14,7 +14,7 @@
 #include "base/status.h"
 #include "base/thread_pool.h"
 #include "device/cpu/linear_kernels.h"
-#include "device/cpu/memory.h"
+#include "device/cpu/packed_arena.h"
 #include "device/device.h"
 
 namespace lockstep::device::cpu {
@@ -34,15 +34,17 @@ class PackedLinear final : public LinearPlan {
 
   // Errors: see pack_linear (linear.h).
   static StatusOr<std::unique_ptr<PackedLinear>> pack(std::span<const LinearWeight> stacked,
-                                                      Arithmetic arithmetic, ThreadPool& pool);
+                                                      Arithmetic arithmetic, ThreadPool& pool,
+                                                      PackedArena& arena);
 
   std::span<const Segment> segments() const { return segments_; }
   int64_t panels() const { return segments_.back().first_panel + segments_.back().panels; }
 
  private:
-  PackedLinear(int64_t outputs, int64_t inputs, Memory memory, std::vector<Segment> segments);
+  PackedLinear(int64_t outputs, int64_t inputs, int64_t bytes, std::shared_ptr<std::byte> data,
+               std::vector<Segment> segments);
 
-  Memory memory_;
+  std::shared_ptr<std::byte> data_;
   std::vector<Segment> segments_;
 };
 
