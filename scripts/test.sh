@@ -21,6 +21,7 @@ stage() {  # stage NAME COMMAND...
 fetch_model() {
   scripts/fetch_model.sh || [[ ${LOCKSTEP_REQUIRE_MODELS-} != 1 ]]
 }
+nvcc_is_here() { [[ -x /usr/local/cuda/bin/nvcc ]] || command -v nvcc >/dev/null; }
 run_tests() { ctest --test-dir "build/$1" --output-on-failure -j2; }
 
 stage 'include arrows' scripts/check_includes.py
@@ -32,5 +33,6 @@ stage 'release tests' run_tests release
 stage 'no AVX' scripts/test_no_avx.sh build/release
 stage 'sanitizer build' scripts/build.sh asan all
 stage 'sanitizer tests and fuzz replay' run_tests asan
+if nvcc_is_here; then stage 'CUDA build' scripts/build.sh cuda lockstep; fi
 stage 'clang-tidy' scripts/tidy.py build/release --seconds "${LOCKSTEP_TIDY_SECONDS:-240}"
 echo "stages: $passed passed, 0 failed"
