@@ -3,6 +3,8 @@
 #include <openssl/evp.h>
 #include <xxhash.h>
 
+#include <random>
+
 #include "base/status.h"
 
 namespace lockstep {
@@ -43,6 +45,14 @@ Sha256Digest Sha256::of(std::span<const std::byte> bytes) {
   Sha256 hash;
   hash.update(bytes);
   return hash.finish();
+}
+
+size_t TextHash::operator()(std::string_view text) const {
+  static const uint64_t seed = [] {
+    std::random_device device;
+    return uint64_t{device()} << 32 | device();
+  }();
+  return XXH3_64bits_withSeed(text.data(), text.size(), seed);
 }
 
 std::string xxh3_128_hex(std::span<const std::byte> bytes) {

@@ -1,5 +1,5 @@
-// Digests. SHA-256 where identity must hold against an adversary (models, states); XXH3 where two
-// of our own runs are compared (logits).
+// Digests: SHA-256 where identity must hold against an adversary (models, states), XXH3 where two
+// of our own runs are compared (logits). And the hash of tables whose keys come from outside.
 #pragma once
 
 #include <array>
@@ -8,6 +8,7 @@
 #include <memory>
 #include <span>
 #include <string>
+#include <string_view>
 
 namespace lockstep {
 
@@ -32,6 +33,13 @@ class Sha256 {
  private:
   struct Context;
   std::unique_ptr<Context> context_;
+};
+
+// Hashes text for a hash table, seeded at random once a process: no file or request can choose keys
+// that collide. Nothing may depend on the order of such a table.
+struct TextHash {
+  using is_transparent = void;
+  size_t operator()(std::string_view text) const;
 };
 
 // XXH3, 128 bits, as 32 hex digits in the canonical (big endian) order of `xxhsum -H2`.

@@ -29,5 +29,10 @@ TEST(Xxh3, MatchesTheReferenceTool) {
   EXPECT_EQ(xxh3_128_hex(as_bytes("")), "99aa06d3014798d86001c324468d497f");
 }
 
+TEST(TextHash, EqualTextHashesEqual) {
+  EXPECT_EQ(TextHash()(std::string("abc")), TextHash()("abc"));
+  EXPECT_NE(TextHash()("abc"), TextHash()("abd"));
+}
+
 }  // namespace
 }  // namespace lockstep

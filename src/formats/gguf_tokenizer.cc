@@ -1,13 +1,15 @@
 #include "formats/gguf_tokenizer.h"
 
+#include <absl/container/flat_hash_map.h>
+
 #include <algorithm>
-#include <optional>
+#include <functional>
 #include <string_view>
 
+#include "base/hash.h"
 #include "base/text.h"
 #include "base/vocabulary.h"
 #include "formats/chat_template_source.h"
-#include "formats/name_index.h"
 
 namespace lockstep::formats {
 namespace {
@@ -83,36 +85,22 @@ Status read_tokens(const GgufMetadata& metadata, TokenizerSpec& spec) {
   return ok_status();
 }
 
-// Tokens that a merge may name, by text: control tokens are not made by merging.
-class MergeableTokens {
-  auto text_at() const {
-    return [this](size_t i) { return texts_[i]; };
-  }
+// Tokens that a merge may name, by text. Control tokens are not made by merging.
+using MergeableTokens = absl::flat_hash_map<std::string_view, int32_t, TextHash, std::equal_to<>>;
 
- public:
-  static StatusOr<MergeableTokens> create(const TokenizerSpec& spec) {
-    MergeableTokens out;
-    for (size_t i = 0; i < spec.token_texts.size(); ++i) {
-      const TokenKind kind = spec.token_kinds[i];
-      if (kind == TokenKind::kControl || kind == TokenKind::kUnknown) continue;
-      out.texts_.push_back(spec.token_texts[i]);
-      out.ids_.push_back(static_cast<int32_t>(i));
+StatusOr<MergeableTokens> mergeable_tokens(const TokenizerSpec& spec) {
+  MergeableTokens out;
+  out.reserve(spec.token_texts.size());
+  for (size_t i = 0; i < spec.token_texts.size(); ++i) {
+    const TokenKind kind = spec.token_kinds[i];
+    if (kind == TokenKind::kControl || kind == TokenKind::kUnknown) continue;
+    if (!out.emplace(spec.token_texts[i], static_cast<int32_t>(i)).second) {
+      return invalid_argument("{}[{}] {} occurs twice", kTokensKey, i,
+                              quote_text(spec.token_texts[i]));
     }
-    LOCKSTEP_ASSIGN_OR_RETURN(out.by_text_,
-                              NameIndex::create(out.texts_.size(), "token", out.text_at()));
-    return out;
   }
-
-  std::optional<int32_t> find(std::string_view text) const {
-    const auto i = by_text_.find(text, text_at());
-    return i ? std::optional(ids_[*i]) : std::nullopt;
-  }
-
- private:
-  std::vector<std::string_view> texts_;
-  std::vector<int32_t> ids_;
-  NameIndex by_text_;
-};
+  return out;
+}
 
 // "left right" with one space, all three of left, right and leftright being tokens.
 Status read_merges(const GgufMetadata& metadata, TokenizerSpec& spec) {
@@ -121,9 +109,8 @@ Status read_merges(const GgufMetadata& metadata, TokenizerSpec& spec) {
     return invalid_argument("{} has {} entries; at most {} are allowed", kMergesKey, merges.size(),
                             kMaxMerges);
   }
-  LOCKSTEP_ASSIGN_OR_RETURN(const auto tokens, MergeableTokens::create(spec));
-  LOCKSTEP_RETURN_IF_ERROR(
-      NameIndex::create(merges.size(), "merge", [&](size_t i) { return merges[i]; }).status());
+  LOCKSTEP_ASSIGN_OR_RETURN(const auto tokens, mergeable_tokens(spec));
+  std::string joined;
   for (size_t i = 0; i < merges.size(); ++i) {
     const std::string_view merge = merges[i];
     const size_t space = merge.find(' ');
@@ -131,17 +118,17 @@ Status read_merges(const GgufMetadata& metadata, TokenizerSpec& spec) {
       return invalid_argument("{}[{}] {} is not two tokens with one space between", kMergesKey, i,
                               quote_text(merge));
     }
-    const std::string_view left_text = merge.substr(0, space);
-    const std::string_view right_text = merge.substr(space + 1);
-    const auto left = tokens.find(left_text);
-    const auto right = tokens.find(right_text);
-    const auto result = tokens.find(fmt::format("{}{}", left_text, right_text));
-    if (!left || !right || !result) {
+    joined = merge;
+    joined.erase(space, 1);
+    const auto left = tokens.find(merge.substr(0, space));
+    const auto right = tokens.find(merge.substr(space + 1));
+    const auto result = tokens.find(std::string_view(joined));
+    if (left == tokens.end() || right == tokens.end() || result == tokens.end()) {
       return invalid_argument("{}[{}] {} names a token that does not exist", kMergesKey, i,
                               quote_text(merge));
     }
-    spec.merges.emplace_back(*left, *right);
-    spec.merge_results.push_back(*result);
+    spec.merges.emplace_back(left->second, right->second);
+    spec.merge_results.push_back(result->second);
   }
   return ok_status();
 }

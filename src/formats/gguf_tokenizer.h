@@ -9,7 +9,8 @@ namespace lockstep::formats {
 
 // not_found when the file has no tokenizer; unimplemented for a kind or a pre-tokenizer that this
 // program does not have, by its name; invalid_argument for lists that contradict each other.
-// Ids are not compared with the model's vocabulary here: text/ does, for every maker of specs.
+// Ids are not compared with the model's vocabulary, nor merges with each other, here: text/ does
+// both, for every maker of specs.
 StatusOr<TokenizerSpec> tokenizer_from_gguf(const GgufMetadata& metadata);
 
 // not_found when the file has none.
