@@ -14,6 +14,7 @@
 #include "formats/gguf_config.h"
 #include "formats/gguf_tokenizer.h"
 #include "formats/safetensors.h"
+#include "formats/tokenizer_json.h"
 
 namespace lockstep::formats {
 namespace {
@@ -51,7 +52,18 @@ class HuggingFaceCheckpoint final : public Checkpoint {
     if (const TensorView* view = table().find(name)) model_.release(*view);
   }
   StatusOr<TokenizerSpec> tokenizer() const override {
-    return not_found("{} has no tokenizer.json", quote_text(path_));
+    LOCKSTEP_ASSIGN_OR_RETURN(const std::string json,
+                              read_file(path_ + "/tokenizer.json", kMaxTokenizerJsonBytes));
+    LOCKSTEP_ASSIGN_OR_RETURN(TokenizerSpec spec,
+                              in_file("tokenizer.json", parse_tokenizer_json(json)));
+    const auto config = read_file(path_ + "/tokenizer_config.json", kMaxTokenizerConfigBytes);
+    if (config.ok()) {
+      const Status applied = apply_tokenizer_config(*config, spec);
+      LOCKSTEP_RETURN_IF_ERROR(annotate(applied, "tokenizer_config.json"));
+    } else if (config.status().code() != absl::StatusCode::kNotFound) {
+      return config.status();
+    }
+    return spec;
   }
   StatusOr<std::string> chat_template() const override {
     return chat_template_from_directory(path_);

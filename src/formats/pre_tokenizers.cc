@@ -14,7 +14,6 @@ constexpr std::string_view kLlama3Words =
 constexpr std::string_view kQwen2Words =
     R"((?i:'s|'t|'re|'ve|'m|'ll|'d)|[^\r\n\p{L}\p{N}]?\p{L}+|\p{N}| ?[^\s\p{L}\p{N}]+[\r\n]*|)"
     R"(\s*[\r\n]+|\s+(?!\S)|\s+)";
-constexpr std::string_view kOneDigit = R"(\p{N})";
 
 struct NamedSplits {
   PreTokenizer pre;
@@ -26,7 +25,7 @@ const auto& named_sets() {
     const auto isolated = [](std::string_view regex) { return Split{.regex = std::string(regex)}; };
     return std::array<NamedSplits, 4>{{
         {PreTokenizer::kGpt2, {isolated(kGpt2Words)}},
-        {PreTokenizer::kSmolLm, {isolated(kOneDigit), isolated(kGpt2Words)}},
+        {PreTokenizer::kSmolLm, {isolated(kNumberRegex), isolated(kGpt2Words)}},
         {PreTokenizer::kLlama3, {isolated(kLlama3Words)}},
         {PreTokenizer::kQwen2, {isolated(kQwen2Words)}},
     }};

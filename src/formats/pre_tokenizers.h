@@ -10,6 +10,10 @@
 
 namespace lockstep::formats {
 
+// A character that the Digits pre-tokenizer takes for a digit: a number of Unicode 17, of which
+// \p{N} lacks the last two ranges.
+inline constexpr std::string_view kNumberRegex = R"([\p{N}\x{11de0}-\x{11de9}\x{16ff4}-\x{16ff6}])";
+
 // Empty for kCustom.
 std::span<const Split> splits_of(PreTokenizer pre);
 

@@ -1,12 +1,15 @@
 // Oniguruma's spelling to PCRE2's (https://github.com/kkos/oniguruma/blob/master/doc/RE). Both run
-// over Unicode properties; they differ in \s (PCRE2 has U+180E) and \w (PCRE2 lacks marks), and in
-// classes, where Oniguruma has nesting and intersection.
+// over Unicode properties; they differ in the version of Unicode (unicode_additions.h), in \s
+// (PCRE2 has U+180E) and \w (PCRE2 lacks marks), in script names (PCRE2 takes extensions in), and
+// in classes, where Oniguruma has nesting and intersection.
 #include <algorithm>
+#include <cctype>
 #include <string>
 #include <string_view>
 
 #include "base/text.h"
 #include "text/regex.h"
+#include "text/unicode_additions.h"
 
 namespace lockstep::text {
 namespace {
@@ -14,7 +17,17 @@ namespace {
 constexpr std::string_view kSpaceSet =
     "\\x{9}-\\x{d}\\x{20}\\x{85}\\x{a0}\\x{1680}\\x{2000}-\\x{200a}\\x{2028}\\x{2029}\\x{202f}"
     "\\x{205f}\\x{3000}";
-constexpr std::string_view kWordSet = "\\p{Alphabetic}\\p{M}\\p{Nd}\\p{Pc}";
+// With the Latin-1 numbers that Oniguruma's \w has.
+constexpr std::string_view kWordSet =
+    "\\p{Alphabetic}\\p{M}\\p{Nd}\\p{Pc}\\x{b2}\\x{b3}\\x{b9}\\x{bc}-\\x{be}";
+
+const std::string& word_set() {
+  static const std::string set = fmt::format("{}{}{}{}", kWordSet, unicode_additions("L"),
+                                             unicode_additions("M"), unicode_additions("Nd"));
+  return set;
+}
+
+std::string digit_set() { return "\\p{Nd}" + unicode_additions("Nd"); }
 constexpr std::string_view kGroupOpenings[] = {
     "(?:", "(?=", "(?!", "(?<=", "(?<!", "(?>", "(?i:", "(?i)"};
 
@@ -105,17 +118,18 @@ class Translator {
       case 'S':
         return in_class ? set("\\S\\x{180e}") : outside(kSpaceSet);
       case 'w':
-        return set(kWordSet);
+        return set(word_set());
       case 'W':
-        if (!in_class) return outside(kWordSet);
+        if (!in_class) return outside(word_set());
         break;
       case 'd':
-        return set("\\p{Nd}");
+        return set(digit_set());
       case 'D':
-        return set("\\P{Nd}");
+        if (!in_class) return outside(digit_set());
+        break;
       case 'p':
       case 'P':
-        return property();
+        return property(in_class);
       case 'x':
       case 'u':
         return code_point();
@@ -145,14 +159,33 @@ class Translator {
         quote_text(rest_.substr(0, 2)), in_class ? " in a class" : "");
   }
 
-  // \p{L}, \p{^L}, \pL
-  Status property() {
+  // \p{L}, \P{L}, \p{^L}, \pL, \p{Han}
+  Status property(bool in_class) {
     const bool braces = rest_.size() > 2 && rest_[2] == '{';
-    const size_t end = braces ? rest_.find('}') : size_t{2};
-    if (end == std::string_view::npos || end >= rest_.size()) {
-      return invalid_argument("a property without its name");
+    const size_t end = braces ? rest_.find('}') : size_t{3};
+    if (end > rest_.size()) return invalid_argument("a property without its name");
+    std::string_view name = rest_.substr(braces ? 3 : 2, end - (braces ? 3 : 2));
+    bool negated = rest_[1] == 'P';
+    if (name.starts_with('^')) {
+      negated = !negated;
+      name.remove_prefix(1);
     }
-    copy(end + 1);  // PCRE2 refuses names that it does not know
+    const auto is_letter = [](char c) { return std::isalpha(static_cast<unsigned char>(c)) != 0; };
+    if (name.empty() || !std::ranges::all_of(name, is_letter)) {
+      return invalid_argument("property {}; expected letters", quote_text(name));
+    }
+    if (name == "C" || name == "Cn") {
+      return invalid_argument("property {}: what is unassigned depends on the version of Unicode",
+                              quote_text(name));
+    }
+    // PCRE2 refuses names that it does not know.
+    const std::string_view script = name.size() > 2 ? "sc:" : "";
+    const std::string members = fmt::format("\\p{{{}{}}}{}", script, name, unicode_additions(name));
+    rest_.remove_prefix(end + (braces ? 1 : 0));
+    if (negated && in_class) {
+      return invalid_argument("a negated property in a class; write the class out");
+    }
+    out_ += in_class ? members : fmt::format("[{}{}]", negated ? "^" : "", members);
     return ok_status();
   }
 

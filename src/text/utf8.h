@@ -37,11 +37,11 @@ inline CodePoint first_code_point(std::string_view text) {
   }
 }
 
-// Where the last character begins, by the rule of first_code_point. REQUIRES not empty.
+// Where the last character begins; a byte that ends none is one of its own. REQUIRES not empty.
 inline size_t last_code_point_begin(std::string_view text) {
-  for (size_t back = 1; back <= 4 && back <= text.size(); ++back) {
-    const size_t begin = text.size() - back;
-    if (first_code_point(text.substr(begin)).bytes == back) return begin;
+  for (size_t bytes = 2; bytes <= 4 && bytes <= text.size(); ++bytes) {
+    const size_t begin = text.size() - bytes;
+    if (utf8_sequence_length(text.substr(begin)) == bytes) return begin;
   }
   return text.size() - 1;
 }
