@@ -77,10 +77,11 @@ MappedFile::~MappedFile() {
 
 void MappedFile::advise_dont_need(std::span<const std::byte> range) const {
   if (range.empty()) return;
-  const auto page = static_cast<uintptr_t>(::sysconf(_SC_PAGESIZE));
-  const auto begin = reinterpret_cast<uintptr_t>(range.data()) / page * page;
-  const auto end = reinterpret_cast<uintptr_t>(range.data() + range.size());
-  ::madvise(reinterpret_cast<void*>(begin), end - begin, MADV_DONTNEED);
+  // The map begins at a page, so rounding down stays inside it.
+  const auto page_bytes = static_cast<uintptr_t>(::sysconf(_SC_PAGESIZE));
+  const uintptr_t before = reinterpret_cast<uintptr_t>(range.data()) % page_bytes;
+  std::byte* begin = const_cast<std::byte*>(range.data()) - before;
+  ::madvise(begin, before + range.size(), MADV_DONTNEED);
 }
 
 StatusOr<std::string> read_file(const std::string& path, uint64_t max_bytes) {
