@@ -117,6 +117,7 @@ void CpuDevice::for_rows(int rows, int64_t floats_a_row, const Body& body) {
 }
 
 void CpuDevice::embed(const StepView& step, const LinearPlan& table, float scale, View out) {
+  LOCKSTEP_CHECK(out.width == table.inputs());
   const Rows to(out);
   const std::span<const int32_t> tokens = cast(step).tokens();
   for_rows(step.rows(), to.width,
@@ -125,6 +126,7 @@ void CpuDevice::embed(const StepView& step, const LinearPlan& table, float scale
 
 void CpuDevice::rms_norm(const StepView& step, RowSet rows, View in, const Vector& weight,
                          float eps, View out) {
+  LOCKSTEP_CHECK(in.width == out.width && out.width % weight.size() == 0);
   const Rows from(in);
   const Rows to(out);
   const float* weights = static_cast<const CpuVector&>(weight).data();
@@ -136,6 +138,7 @@ void CpuDevice::rms_norm(const StepView& step, RowSet rows, View in, const Vecto
 
 void CpuDevice::linear(const StepView& step, RowSet rows, const LinearPlan& plan, View in,
                        View out) {
+  LOCKSTEP_CHECK(in.width == plan.inputs() && out.width == plan.outputs());
   const ComputeScope scope;
   const Rows from(in);
   const Rows to(out);
@@ -166,6 +169,8 @@ void CpuDevice::rope_and_append(const StepView& view, const RopePlan* rope, Page
   const Rows keys(k);
   const Rows values(v);
   const KvPages pages = static_cast<CpuPagePool&>(pool).pages_of(layer);
+  LOCKSTEP_CHECK(k.width == pages.kv_heads * pages.k_head_size &&
+                 v.width == pages.kv_heads * pages.v_head_size && q.width % pages.k_head_size == 0);
   const auto* plan = static_cast<const CpuRopePlan*>(rope);
   const CpuRopePlan::Angles* angles = plan == nullptr ? nullptr : &angles_of(step, *plan);
   const auto rotate = [&](float* x, int heads, int row) {
@@ -193,6 +198,8 @@ void CpuDevice::attend(const StepView& view, const PagePool& pool, StateLayer la
   const CpuStep& step = cast(view);
   const auto& pages = static_cast<const CpuPagePool&>(pool);
   const LayerGroup& group = pages.group_of(layer);
+  LOCKSTEP_CHECK(spec.heads % group.kv_heads == 0 && q.width == spec.heads * group.k_head_size &&
+                 out.width == spec.heads * group.v_head_size);
   const Rows from(q);
   const Rows to(out);
   jobs_.clear();
@@ -215,6 +222,7 @@ void CpuDevice::attend(const StepView& view, const PagePool& pool, StateLayer la
 
 void CpuDevice::gated_activation(const StepView& step, GatedActivation kind, View gate, View up,
                                  View out) {
+  LOCKSTEP_CHECK(gate.width == out.width && up.width == out.width);
   const Rows gates(gate);
   const Rows ups(up);
   const Rows to(out);
@@ -224,6 +232,7 @@ void CpuDevice::gated_activation(const StepView& step, GatedActivation kind, Vie
 }
 
 void CpuDevice::add(const StepView& step, View x, View y) {
+  LOCKSTEP_CHECK(x.width == y.width);
   const Rows sums(x);
   const Rows terms(y);
   for_rows(step.rows(), sums.width,
@@ -231,6 +240,7 @@ void CpuDevice::add(const StepView& step, View x, View y) {
 }
 
 void CpuDevice::gather_logit_rows(const StepView& step, View in, View out) {
+  LOCKSTEP_CHECK(in.width == out.width);
   const Rows from(in);
   const Rows to(out);
   const std::span<const int32_t> rows = cast(step).logit_row_indices();

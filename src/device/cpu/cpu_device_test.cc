@@ -3,6 +3,7 @@
 
 #include "device/cpu/cpu_device.h"
 
+#include <gmock/gmock.h>
 #include <gtest/gtest.h>
 
 #include <cstring>
@@ -83,6 +84,51 @@ class Values {
 };
 
 TokenId token(int id) { return SampledToken::from_logit_index(id); }
+
+// ---- What is refused
+
+std::string refusal(const CpuOptions& options) {
+  const auto device = make_cpu_device(options);
+  EXPECT_FALSE(device.ok());
+  return device.ok() ? "" : message_of(device.status());
+}
+
+TEST(CpuDevice, UnknownInstructionSetIsRefusedWithThoseThatRunHere) {
+  const std::string message = refusal({.profile = {}, .threads = 1, .isa = "avx1024"});
+  EXPECT_THAT(message, testing::HasSubstr("avx1024"));
+  for (const std::string& isa : instruction_sets()) {
+    EXPECT_THAT(message, testing::HasSubstr(isa));
+  }
+}
+
+TEST(CpuDevice, ThreadCountOutOfRangeIsRefused) {
+  for (const int threads : {-1, 0, kMaxCpuThreads + 1}) {
+    EXPECT_THAT(refusal({.profile = {}, .threads = threads, .isa = {}}),
+                testing::HasSubstr("1 to 1024"));
+  }
+}
+
+Status alloc_pages(const LayerGroup& group, int pages) {
+  StateLayout layout;
+  layout.groups = {group};
+  const auto device = cpu_device("", KvType::kF32);
+  return device->alloc_pages(layout, std::vector<int>{pages}).status();
+}
+
+TEST(CpuDevice, PagesThatNoMemoryHoldsAreRefusedWithTheirSize) {
+  const LayerGroup group = {
+      .layers = 1 << 15, .kv_heads = 1 << 15, .k_head_size = 1 << 15, .v_head_size = 1 << 15};
+  for (const int pages : {1, std::numeric_limits<int>::max()}) {
+    const Status status = alloc_pages(group, pages);
+    EXPECT_EQ(status.code(), absl::StatusCode::kResourceExhausted) << status;
+    EXPECT_THAT(message_of(status), testing::HasSubstr("bytes"));
+  }
+}
+
+TEST(CpuDevice, OddKeyHeadsAreRefused) {
+  EXPECT_EQ(alloc_pages({.layers = 1, .kv_heads = 1, .k_head_size = 7, .v_head_size = 8}, 1).code(),
+            absl::StatusCode::kInvalidArgument);
+}
 
 // ---- Attention
 

@@ -12,6 +12,7 @@ void CpuStep::assign(const StepInput& input, std::span<const TokenId> previous) 
   row_sequences_.clear();
   for (const StepRow& row : input.rows) {
     const auto token = static_cast<size_t>(row.token.value());
+    LOCKSTEP_CHECK(!row.token.is_sampled() || token < previous.size());
     tokens_.push_back(row.token.is_sampled() ? previous[token].value() : row.token.value());
     positions_.push_back(row.position);
     row_sequences_.push_back(row.sequence);
