@@ -2,6 +2,7 @@
 // instruction set and history. The control at the end must be caught by the same comparison.
 #include <gtest/gtest.h>
 
+#include "device/reference/reference_device.h"
 #include "device/testing/row_count_device.h"
 #include "engine/testing/loaded.h"
 
@@ -24,6 +25,20 @@ struct Case {
   Arithmetic arithmetic;
 };
 void PrintTo(const Case& c, std::ostream* out) { *out << c.family; }
+
+std::string case_name(const ::testing::TestParamInfo<Case>& tested) {
+  return tested.param.family + (tested.param.arithmetic == Arithmetic::kF32 ? "_f32" : "_bf16");
+}
+
+// The control owns the device that it spoils.
+struct OwnedReference {
+  std::unique_ptr<device::Device> device;
+};
+class Control final : OwnedReference, public device::contract::RowCountDevice {
+ public:
+  explicit Control(const Profile& profile)
+      : OwnedReference{device::make_reference_device(profile)}, RowCountDevice(*device) {}
+};
 
 class InvarianceTest : public ::testing::TestWithParam<Case> {
  protected:
@@ -71,23 +86,18 @@ TEST_P(InvarianceTest, ReplyIsTheSameWhateverWasComputedBefore) {
 // The negative control: a device whose reductions follow the row count.
 TEST_P(InvarianceTest, DeviceThatReducesByRowCountIsCaught) {
   const auto control = [&](int chunk) {
-    return testing::load(path(),
-                         std::make_unique<device::contract::RowCountDevice>(
-                             device::make_reference_device(profile())),
-                         chunk)
-        .score(ids_);
+    return testing::load(path(), std::make_unique<Control>(profile()), chunk).score(ids_);
   };
   EXPECT_FALSE(testing::same_bits(control(1), control(32)));
 }
 
-INSTANTIATE_TEST_SUITE_P(
-    All, InvarianceTest,
-    ::testing::Values(Case{"llama", Arithmetic::kF32}, Case{"llama", Arithmetic::kBF16},
-                      Case{"llama_wide", Arithmetic::kBF16}, Case{"gemma3", Arithmetic::kF32},
-                      Case{"gemma3", Arithmetic::kBF16}),
-    [](const auto& info) {
-      return info.param.family + (info.param.arithmetic == Arithmetic::kF32 ? "_f32" : "_bf16");
-    });
+INSTANTIATE_TEST_SUITE_P(All, InvarianceTest,
+                         ::testing::Values(Case{"llama", Arithmetic::kF32},
+                                           Case{"llama", Arithmetic::kBF16},
+                                           Case{"llama_wide", Arithmetic::kBF16},
+                                           Case{"gemma3", Arithmetic::kF32},
+                                           Case{"gemma3", Arithmetic::kBF16}),
+                         case_name);
 
 }  // namespace
 }  // namespace lockstep::engine
