@@ -3,12 +3,12 @@
 #include "base/mapped_file.h"
 #include "base/text.h"
 #include "formats/json.h"
+#include "formats/tokenizer_json.h"
 
 namespace lockstep::formats {
 namespace {
 
 constexpr std::string_view kKey = "chat_template";
-constexpr uint64_t kMaxTokenizerConfigBytes = 16 << 20;  // lists every added token, too
 
 StatusOr<std::string> from_named_list(const JsonArray& list) {
   for (const JsonValue& entry : list) {
