@@ -17,6 +17,18 @@ if(CCACHE AND NOT CMAKE_CXX_COMPILER_LAUNCHER)
       ${CMAKE_COMMAND} -E env CCACHE_BASEDIR=${CMAKE_SOURCE_DIR} CCACHE_NOHASHDIR=1 ${CCACHE})
 endif()
 
+if(LOCKSTEP_CUDA)
+  # nvcc where the CUDA toolkit puts it, on PATH or not. Enabled here and not in device/cuda, so that
+  # programs of other folders link the CUDA runtime.
+  if(NOT CMAKE_CUDA_COMPILER AND EXISTS /usr/local/cuda/bin/nvcc)
+    set(CMAKE_CUDA_COMPILER /usr/local/cuda/bin/nvcc)
+  endif()
+  set(CMAKE_CUDA_ARCHITECTURES 90a)
+  enable_language(CUDA)
+  # CMake before 3.26 does not know what nvcc calls it.
+  set(CMAKE_CUDA20_STANDARD_COMPILE_OPTION -std=c++20)
+endif()
+
 find_package(Threads REQUIRED)
 find_package(fmt REQUIRED)
 find_package(absl REQUIRED)
