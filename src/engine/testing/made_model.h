@@ -1,0 +1,34 @@
+// Test helper: random checkpoints of sizes that no published model has, as a Hugging Face directory
+// or a GGUF file. The numbers come from integers: the same file on every machine.
+#pragma once
+
+#include <cstdint>
+#include <string>
+
+#include "base/dtype.h"
+#include "formats/testing/folder.h"
+
+namespace lockstep::engine::testing {
+
+struct MadeModel {
+  std::string family = "llama";
+  DType dtype = DType::kBF16;  // of the matrices; block types in GGUF only
+  int64_t vocab = 37;
+  int64_t hidden = 18;
+  int64_t intermediate = 30;
+  int64_t layers = 1;
+  int64_t heads = 3;
+  int64_t kv_heads = 1;
+  int64_t head_size = 6;
+  int64_t window = 0;  // gemma3
+  bool tied = true;
+  bool bias = false;  // on every matrix of a layer; llama
+};
+
+// config.json and model.safetensors.
+void write_hugging_face(const MadeModel& model, const formats::TestFolder& folder);
+
+// model.gguf without a tokenizer; llama only.
+void write_gguf(const MadeModel& model, const formats::TestFolder& folder);
+
+}  // namespace lockstep::engine::testing
