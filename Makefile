@@ -3,7 +3,6 @@
 .PHONY: help demo build model test soak format tidy bench clean
 
 PROMPT ?= What is the capital of France?
-SYSTEM ?= You are a helpful assistant.
 FUZZ_SECONDS ?= 120
 
 help:
@@ -25,7 +24,7 @@ model:
 	@scripts/fetch_model.sh
 
 demo: build model
-	build/release/lockstep run --system '$(SYSTEM)' -p '$(PROMPT)'
+	build/release/lockstep run -p '$(PROMPT)'
 
 test:
 	@scripts/test.sh

@@ -11,13 +11,14 @@ constexpr LinearKernels make_linear_kernels() {
   // Tiles that read a panel's nibbles themselves before unpacking a slice for all of them pays.
   constexpr int kNibbleTiles = 6;
   constexpr int kSixBitTiles = 3;
+  constexpr int kInt8Rows = kInt8TileRows % kInt8Terms == 0 ? kInt8TileRows : 2 * kInt8TileRows;
   constexpr int kNeverUnpack = kMaxPanelRows;  // Q8_0 is bytes already
   return {
       .activations =
           {
-              {1, sizeof(float), kFloatTileRows, pack_f32},
-              {2, kBf16UnitBytes, kBF16TileRows, pack_bf16},
-              {kBlock, sizeof(Int8Unit), kInt8TileRows, pack_int8},
+              {1, sizeof(float), kFloatTileRows, 1, pack_f32},
+              {2, kBf16UnitBytes, kBF16TileRows, 1, pack_bf16},
+              {kBlock, sizeof(Int8Unit), kInt8Rows, kInt8Terms, pack_int8},
           },
       .panel =
           {

@@ -28,14 +28,15 @@ class LineBuffer {
 
 int64_t ceil_div(int64_t a, int64_t b) { return (a + b - 1) / b; }
 
-// As few tiles as cover the rows, as equal as can be: a small last tile would be slow.
-void split_rows(int rows, int tile_rows, std::vector<RowTile>& tiles) {
-  const int64_t count = ceil_div(rows, tile_rows);
+// As few tiles as cover the rows, as equal as can be: a small last tile would be slow. A row's
+// terms stay in one tile.
+void split_rows(int rows, const ActivationFormat& format, std::vector<RowTile>& tiles) {
+  const int64_t count = ceil_div(rows, format.tile_rows / format.terms);
   tiles.resize(static_cast<size_t>(count));
   for (int64_t t = 0; t < count; ++t) {
     const auto first = static_cast<int>(t * rows / count);
     const auto end = static_cast<int>((t + 1) * rows / count);
-    tiles[static_cast<size_t>(t)] = {first, end - first};
+    tiles[static_cast<size_t>(t)] = {first * format.terms, (end - first) * format.terms};
   }
 }
 
@@ -72,10 +73,10 @@ struct Input {
 };
 
 void pack_rows(const ActivationFormat& format, const Input& in, ThreadPool& pool, PackedRows& to) {
-  split_rows(in.rows, format.tile_rows, to.tiles);
+  split_rows(in.rows, format, to.tiles);
   const int64_t slices = ceil_div(in.inputs, kSliceElements);
   const int64_t slice_units = kSliceElements / format.unit_elements;
-  to.slice_bytes = slice_units * format.unit_bytes * in.rows;
+  to.slice_bytes = slice_units * format.unit_bytes * in.rows * format.terms;
   std::byte* data = to.memory.reserve(static_cast<size_t>(slices * to.slice_bytes));
   to.data = data;
   const auto tiles = static_cast<int64_t>(to.tiles.size());
@@ -85,7 +86,8 @@ void pack_rows(const ActivationFormat& format, const Input& in, ThreadPool& pool
     const int64_t k = slice * kSliceElements;
     const auto elements = static_cast<int>(std::min<int64_t>(kSliceElements, in.inputs - k));
     const int64_t units = ceil_div(elements, format.unit_elements);
-    format.pack(in.data + tile.first_row * in.stride + k, in.stride, tile.rows, elements,
+    const float* from = in.data + tile.first_row / format.terms * in.stride + k;
+    format.pack(from, in.stride, tile.rows, elements,
                 data + slice * to.slice_bytes + tile.first_row * units * format.unit_bytes);
   };
   if (in.rows * in.inputs <= kElementsPackedAlone) {
@@ -102,6 +104,9 @@ const PackedLinear::Segment& segment_of_panel(const PackedLinear& plan, int64_t 
   return segments[i];
 }
 
+// Rows of one call, whatever activations its segments take.
+constexpr int kMaxCallRows = kMaxPanelRows / kInt8Terms;
+
 struct Output {
   float* data;
   ptrdiff_t stride;
@@ -110,7 +115,8 @@ struct Output {
 void multiply_one_panel(const LinearKernels& kernels, const PackedLinear& plan, int64_t panel,
                         std::span<const PackedRows> rows, Output out, std::byte* scratch) {
   const PackedLinear::Segment& segment = segment_of_panel(plan, panel);
-  const PackedRows& packed = rows[static_cast<size_t>(activation_kind(segment.packing))];
+  const auto kind = static_cast<size_t>(activation_kind(segment.packing));
+  const PackedRows& packed = rows[kind];
   const int64_t p = panel - segment.first_panel;
   const int64_t output = p * kPanelOutputs;
   kernels.panel[static_cast<size_t>(segment.packing)]({
@@ -120,6 +126,7 @@ void multiply_one_panel(const LinearKernels& kernels, const PackedLinear& plan, 
       .activation_slice_bytes = packed.slice_bytes,
       .tiles = packed.tiles.data(),
       .tile_count = static_cast<int>(packed.tiles.size()),
+      .terms = kernels.activations[kind].terms,
       .bias = segment.bias.empty() ? nullptr : segment.bias.data() + output,
       .out = out.data + segment.first_output + output,
       .out_stride = out.stride,
@@ -128,7 +135,7 @@ void multiply_one_panel(const LinearKernels& kernels, const PackedLinear& plan, 
   });
 }
 
-// REQUIRES in.rows <= kMaxPanelRows.
+// REQUIRES in.rows <= kMaxCallRows.
 void multiply_rows(const LinearKernels& kernels, ThreadPool& pool, std::span<PackedRows> rows,
                    LineBuffer& scratch_memory, const PackedLinear& plan, const Input& in,
                    Output out) {
@@ -166,11 +173,11 @@ void run_linear(const LinearKernels& kernels, ThreadPool& pool, LinearScratch& s
                 ptrdiff_t out_stride, int rows) {
   LinearScratch::Memory& memory = *scratch.memory_;
   const auto& packed = static_cast<const PackedLinear&>(plan);
-  for (int first = 0; first < rows; first += kMaxPanelRows) {
+  for (int first = 0; first < rows; first += kMaxCallRows) {
     const Input input = {
         .data = in + first * in_stride,
         .stride = in_stride,
-        .rows = std::min(kMaxPanelRows, rows - first),
+        .rows = std::min(kMaxCallRows, rows - first),
         .inputs = packed.inputs(),
     };
     multiply_rows(kernels, pool, memory.rows, memory.panels, packed, input,

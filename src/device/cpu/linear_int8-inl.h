@@ -9,7 +9,7 @@ namespace {
 
 constexpr int kBlock = 32;
 
-// ---- Activations: quant32.
+// ---- Activations: quant32 and quant32 of its remainder, packed as two rows.
 
 // A block of a row.
 struct Int8Unit {
@@ -21,7 +21,8 @@ struct Int8Unit {
 };
 static_assert(sizeof(Int8Unit) == 48);
 
-inline void quantise_block(const float* x, Int8Unit& to) {
+// `rest` becomes x - q d.
+inline void quantise_block(const float* x, Int8Unit& to, float* rest) {
   constexpr int32_t kInfinity = 0x7f800000;
   constexpr int32_t kTiny = (127 - 100) << 23;  // 2^-100
   I largest = Lanes::iset(0);
@@ -33,15 +34,19 @@ inline void quantise_block(const float* x, Int8Unit& to) {
   if (m >= kInfinity || m < kTiny) {
     to = Int8Unit{};
     if (m >= kInfinity) to.d = to.d_sum = __builtin_nanf("");
+    __builtin_memcpy(rest, x, kBlock * sizeof(float));  // q is 0; NaN stays NaN
     return;
   }
   to.d = __builtin_bit_cast(float, m) / 127.0f;
   const F scale = Lanes::set(127.0f / __builtin_bit_cast(float, m));
+  const F d = Lanes::set(to.d);
   I first = Lanes::iset(0);
   I second = Lanes::iset(0);
   for (int i = 0; i < kBlock; i += Lanes::kLanes) {
-    const I q = Lanes::to_int(Lanes::mul(Lanes::load(x + i), scale));
+    const F values = Lanes::load(x + i);
+    const I q = Lanes::to_int(Lanes::mul(values, scale));
     Lanes::store_s8(to.q + i, q);
+    Lanes::store(rest + i, Lanes::nfma(Lanes::to_float(q), d, values));
     I& sum = i < kBlock / 2 ? first : second;
     sum = Lanes::iadd(sum, q);
   }
@@ -54,9 +59,13 @@ inline void quantise_block(const float* x, Int8Unit& to) {
 inline void pack_int8(const float* in, ptrdiff_t in_stride, int rows, int elements,
                       std::byte* out) {
   auto* to = reinterpret_cast<Int8Unit*>(out);
-  for (int r = 0; r < rows; ++r) {
+  alignas(64) float rest[kInt8Terms][kBlock];
+  for (int r = 0; r < rows; r += kInt8Terms) {
+    const float* x = in + r / kInt8Terms * in_stride;
     for (int b = 0; b < elements / kBlock; ++b) {
-      quantise_block(in + r * in_stride + b * kBlock, to[b * rows + r]);
+      Int8Unit* pair = to + b * rows + r;
+      quantise_block(x + b * kBlock, pair[0], rest[0]);
+      quantise_block(rest[0], pair[1], rest[1]);
     }
   }
 }

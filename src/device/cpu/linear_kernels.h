@@ -13,7 +13,7 @@ namespace lockstep::device::cpu {
 
 inline constexpr int kPanelOutputs = 32;
 inline constexpr int kSliceElements = 512;
-inline constexpr int kMaxPanelRows = 512;  // rows of one call: what kPanelScratchBytes can hold
+inline constexpr int kMaxPanelRows = 512;  // packed rows of one call: what the scratch can hold
 
 // How a matrix is held, and with it which kernel multiplies it.
 enum class Packing : uint8_t {
@@ -33,13 +33,19 @@ inline constexpr int kPackings = 9;
 enum class ActivationKind : uint8_t { kF32, kBF16, kInt8 };
 inline constexpr int kActivationKinds = 3;
 
+// int8 activations are two numbers an element, the second being what the first left over: a row is
+// packed as two rows, whose totals are added at the end.
+inline constexpr int kInt8Terms = 2;
+
 // Packed activations: [slice][tile][unit][row of tile] units. A slice's last unit may be partial.
 struct ActivationFormat {
   int unit_elements;  // along K; divides kSliceElements
   int unit_bytes;
-  int tile_rows;  // the most rows of a tile
-  // Packs one slice of one tile: `rows` rows of `elements` floats, `in_stride` floats apart.
-  // REQUIRES 1 <= rows <= tile_rows, 1 <= elements <= kSliceElements, out 16-byte aligned.
+  int tile_rows;  // the most packed rows of a tile; a multiple of terms
+  int terms;      // packed rows a row
+  // Packs one slice of one tile: rows of `elements` floats, `in_stride` floats apart, to `rows`
+  // packed rows. REQUIRES rows a multiple of terms, 1 <= rows <= tile_rows, 1 <= elements <=
+  // kSliceElements, out 16-byte aligned.
   void (*pack)(const float* in, ptrdiff_t in_stride, int rows, int elements, std::byte* out);
 };
 
@@ -58,8 +64,9 @@ struct PanelJob {
   int64_t inputs;                // K
   const std::byte* activations;  // packed for all `tiles`
   int64_t activation_slice_bytes;
-  const RowTile* tiles;  // consecutive from row 0, at most kMaxPanelRows rows in all
+  const RowTile* tiles;  // of packed rows, from row 0, at most kMaxPanelRows in all
   int tile_count;
+  int terms;          // packed rows that add up to a row of out
   const float* bias;  // kPanelOutputs of them, or null
   float* out;         // [rows][out_stride], the panel's first output
   ptrdiff_t out_stride;

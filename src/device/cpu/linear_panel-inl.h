@@ -85,10 +85,11 @@ void add_to_totals(const F (&acc)[kRows][kVectors], int output, bool first, floa
 
 inline void write_outputs(const PanelJob& job, const float* totals) {
   const RowTile& last = job.tiles[job.tile_count - 1];
-  const int rows = last.first_row + last.rows;
-  for (int r = 0; r < rows; ++r) {
+  const int rows = (last.first_row + last.rows) / job.terms;
+  for (int r = 0; r < rows; ++r, totals += job.terms * kPanelOutputs) {
     for (int n = 0; n < job.outputs; n += Lanes::kLanes) {
-      F x = Lanes::load(totals + r * kPanelOutputs + n);
+      F x = Lanes::load(totals + n);
+      if (job.terms == 2) x = Lanes::add(x, Lanes::load(totals + kPanelOutputs + n));
       if (job.bias != nullptr) x = Lanes::add(x, Lanes::load(job.bias + n));
       float* out = job.out + r * job.out_stride + n;
       const int left = job.outputs - n;

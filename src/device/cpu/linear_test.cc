@@ -187,6 +187,19 @@ float slice_chain(LinearRule rule, const TensorView& weight, const std::vector<f
   return acc;
 }
 
+// What quant32 leaves of each block of a row.
+std::vector<float> remainder_of(const float* x, int64_t inputs) {
+  std::vector<float> rest(x, x + inputs);
+  for (int64_t k = 0; k < inputs; k += 32) {
+    const Quantised block = quant32(x + k);
+    for (int64_t i = 0; i < 32; ++i) {
+      float& r = rest[static_cast<size_t>(k + i)];
+      r = std::fma(-static_cast<float>(block.q[i]), block.d, r);
+    }
+  }
+  return rest;
+}
+
 // [rows, outputs]
 std::vector<float> define(Arithmetic arithmetic, const TensorView& weight,
                           const std::vector<float>& x, int rows) {
@@ -196,17 +209,27 @@ std::vector<float> define(Arithmetic arithmetic, const TensorView& weight,
   const int64_t inputs = weight.shape[1];
   std::vector<float> out(static_cast<size_t>(rows * outputs));
   std::vector<float> row(static_cast<size_t>(inputs));
+  std::vector<std::vector<float>> rest;
+  for (int r = 0; r < rows && rule == LinearRule::kInt8; ++r) {
+    rest.push_back(remainder_of(x.data() + r * inputs, inputs));
+  }
   const auto row_bytes = weight.bytes.size() / static_cast<size_t>(outputs);
   for (int64_t n = 0; n < outputs; ++n) {
     dequantise(weight.dtype, weight.bytes.data() + static_cast<size_t>(n) * row_bytes, row);
     for (int r = 0; r < rows; ++r) {
       const float* in = x.data() + r * inputs;
-      float total = 0.0f;
-      for (int64_t k = 0; k < inputs; k += 512) {
-        const float slice = slice_chain(rule, weight, row, in, n, k, std::min(inputs, k + 512));
-        total = k == 0 ? slice : total + slice;
-      }
-      out[static_cast<size_t>(r * outputs + n)] = total;
+      const auto total_of = [&](const float* activations) {
+        float total = 0.0f;
+        for (int64_t k = 0; k < inputs; k += 512) {
+          const float slice =
+              slice_chain(rule, weight, row, activations, n, k, std::min(inputs, k + 512));
+          total = k == 0 ? slice : total + slice;
+        }
+        return total;
+      };
+      float& result = out[static_cast<size_t>(r * outputs + n)];
+      result = total_of(in);
+      if (rule == LinearRule::kInt8) result += total_of(rest[static_cast<size_t>(r)].data());
     }
   }
   return out;

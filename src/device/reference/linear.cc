@@ -21,8 +21,8 @@ struct Int8Group {
   int32_t sum = 0;
 };
 
-// quant32 of docs/numerics.md.
-Int8Group quantise(const float* x) {
+// quant32 of docs/numerics.md; x becomes what is left over.
+Int8Group quantise(float* x) {
   uint32_t m = 0;
   for (int i = 0; i < kGroupSize; ++i) {
     m = std::max(m, std::bit_cast<uint32_t>(x[i]) & 0x7fffffffu);
@@ -39,12 +39,13 @@ Int8Group quantise(const float* x) {
       g.sum += g.q[i];
     }
   }
+  for (int i = 0; i < kGroupSize; ++i) x[i] = std::fma(-static_cast<float>(g.q[i]), g.d, x[i]);
   return g;
 }
 
-std::vector<Int8Group> quantise_row(const float* x, int64_t n) {
+std::vector<Int8Group> quantise_row(std::vector<float>& x) {
   std::vector<Int8Group> groups;
-  for (int64_t k = 0; k < n; k += kGroupSize) groups.push_back(quantise(x + k));
+  for (size_t k = 0; k < x.size(); k += kGroupSize) groups.push_back(quantise(x.data() + k));
   return groups;
 }
 
@@ -170,10 +171,13 @@ void ReferenceLinear::multiply(const Weight& weight, const float* in, float* out
       return;
     }
     case LinearRule::kInt8: {
-      const std::vector<Int8Group> groups = quantise_row(in, inputs());
+      std::vector<float> rest(in, in + inputs());
+      const std::vector<Int8Group> first = quantise_row(rest);
+      const std::vector<Int8Group> second = quantise_row(rest);
       for (int64_t n = 0; n < weight.outputs; ++n) {
         const std::byte* row = weight.blocks.data() + n * weight.row_bytes;
-        out[n] = dot_int8(weight.dtype, groups, row, inputs());
+        out[n] = dot_int8(weight.dtype, first, row, inputs()) +
+                 dot_int8(weight.dtype, second, row, inputs());
       }
       return;
     }
