@@ -9,7 +9,7 @@ namespace lockstep::tools {
 namespace {
 
 constexpr formats::JsonLimits kLimits = {
-    .max_bytes = uint64_t{256} << 20, .max_values = uint64_t{1} << 24, .max_depth = 2};
+    .max_bytes = uint64_t{256} << 20, .max_values = uint64_t{1} << 24, .max_depth = 4};
 
 StatusOr<std::vector<TokenId>> admit_list(const formats::JsonArray& list, size_t index,
                                           const Vocabulary& vocabulary) {
