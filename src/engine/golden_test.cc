@@ -3,18 +3,17 @@
 
 #include <algorithm>
 #include <cmath>
-#include <cstring>
 
+#include "engine/testing/golden.h"
 #include "engine/testing/loaded.h"
-#include "formats/safetensors.h"
 
 namespace lockstep::engine {
 namespace {
 
 using testing::DeviceKind;
+using testing::Golden;
+using testing::kF32Bound;
 using testing::Loaded;
-
-constexpr double kF32Bound = 2e-4;
 
 // Rounding to bf16 moves a value by at most 2^-9 of itself. A layer rounds eight times (inputs of
 // four matrices, q, k, v, the weights p), the head once more; roundings add like independent
@@ -23,41 +22,6 @@ constexpr double kF32Bound = 2e-4;
 // largest of 10^5 stays within 5 of those. (The same roundings emulated in float64 outside this
 // program give the llama golden 0.079 at most; its bound is 0.13.)
 double bf16_bound(int layers) { return 5 * (1.0 / 512) * std::sqrt(8.0 * layers + 1) * 1.8 * 1.3; }
-constexpr int kPrompts = 5;
-
-class Golden {
- public:
-  explicit Golden(const std::string& family)
-      : file_(
-            formats::SafetensorsModel::open_file("tests/goldens/" + family + "/golden.safetensors")
-                .value()) {}
-
-  std::vector<int64_t> ids(const std::string& name) const { return read<int64_t>(name); }
-  std::vector<float> floats(const std::string& name) const { return read<float>(name); }
-
- private:
-  template <class T>
-  std::vector<T> read(const std::string& name) const {
-    const TensorView* view = file_.tensors().find(name);
-    std::vector<T> out(view->bytes.size() / sizeof(T));
-    std::memcpy(out.data(), view->bytes.data(), view->bytes.size());
-    return out;
-  }
-  formats::SafetensorsModel file_;
-};
-
-// Of the last rows that the golden file keeps.
-double largest_difference(const std::vector<float>& ours, const std::vector<float>& golden) {
-  EXPECT_GE(ours.size(), golden.size());
-  const size_t skip = ours.size() - golden.size();
-  double largest = 0;
-  for (size_t i = 0; i < golden.size(); ++i) {
-    const double difference = std::fabs(double{ours[skip + i]} - double{golden[i]});
-    if (!(difference <= largest)) largest = difference;  // NaN counts
-  }
-  return largest;
-}
-
 struct Case {
   std::string family;
   DeviceKind device;
@@ -88,7 +52,7 @@ class GoldenTest : public ::testing::TestWithParam<Case> {
  protected:
   Loaded load() const {
     return testing::load(
-        "tests/goldens/" + GetParam().family,
+        testing::golden_path(GetParam().family),
         testing::make(GetParam().device, testing::profile_of(GetParam().arithmetic)));
   }
   double bound(const Loaded& loaded) const {
@@ -101,10 +65,10 @@ class GoldenTest : public ::testing::TestWithParam<Case> {
 TEST_P(GoldenTest, LogitsAreWithinTheBound) {
   Loaded loaded = load();
   double largest = 0;
-  for (int i = 0; i < kPrompts; ++i) {
+  for (int i = 0; i < testing::kGoldenPrompts; ++i) {
     const std::string n = std::to_string(i);
-    const double difference =
-        largest_difference(loaded.score(golden_.ids("tokens_" + n)), golden_.floats("logits_" + n));
+    const double difference = testing::largest_difference(loaded.score(golden_.ids("tokens_" + n)),
+                                                          golden_.floats("logits_" + n));
     EXPECT_LE(difference, bound(loaded)) << "prompt " << i;
     largest = std::max(largest, difference);
   }

@@ -15,6 +15,7 @@ namespace {
 using device::contract::TestTensor;
 
 constexpr int64_t kPositions = 256;
+constexpr int64_t kWindowPattern = 2;  // gemma3: every second layer sees everything
 
 // One tensor in both spellings. A norm is small, so that the matrices, whose elements are near 1,
 // keep activations in a range where every function bends.
@@ -75,20 +76,23 @@ std::vector<Part> all_parts(const MadeModel& m) {
   return parts;
 }
 
-// Of a norm: n / 256 in F32, for gemma3 1 less, which its definition adds again.
-TestTensor make_norm(const MadeModel& m, int64_t size, CounterRng& rng) {
+enum class Layout : uint8_t { kHuggingFace, kGguf };
+
+// Of a norm: n / 256 in F32; in gemma3's Hugging Face files 1 less, which its definition adds.
+TestTensor make_norm(const MadeModel& m, Layout layout, int64_t size, CounterRng& rng) {
+  const bool less_one = m.family == "gemma3" && layout == Layout::kHuggingFace;
   std::vector<float> values;
   for (int64_t i = 0; i < size; ++i) {
     const auto n = static_cast<float>(rng.between(1, 24));
-    values.push_back(n / 256.0f - (m.family == "gemma3" ? 1.0f : 0.0f));
+    values.push_back(n / 256.0f - (less_one ? 1.0f : 0.0f));
   }
   const auto bytes = std::as_bytes(std::span(values));
   return {DType::kF32, {size}, {bytes.begin(), bytes.end()}};
 }
 
 // A bias of a quantised model is F32.
-TestTensor make(const MadeModel& m, const Part& part, CounterRng& rng) {
-  if (part.norm) return make_norm(m, part.shape[0], rng);
+TestTensor make(const MadeModel& m, Layout layout, const Part& part, CounterRng& rng) {
+  if (part.norm) return make_norm(m, layout, part.shape[0], rng);
   if (part.shape.size() == 2) {
     return device::contract::random_tensor(m.dtype, part.shape[0], part.shape[1], rng);
   }
@@ -100,9 +104,9 @@ std::string config_json(const MadeModel& m) {
   std::string own;
   if (m.family == "gemma3") {
     own = fmt::format(
-        ",\"sliding_window\":{},\"sliding_window_pattern\":2,\"query_pre_attn_scalar\":{},"
+        ",\"sliding_window\":{},\"sliding_window_pattern\":{},\"query_pre_attn_scalar\":{},"
         "\"rope_local_base_freq\":10000.0,\"hidden_activation\":\"gelu_pytorch_tanh\"",
-        m.window, m.head_size);
+        m.window, kWindowPattern, m.head_size);
   } else {
     own = fmt::format(",\"attention_bias\":{0},\"mlp_bias\":{0},\"hidden_act\":\"silu\"", m.bias);
   }
@@ -153,7 +157,7 @@ void write_hugging_face(const MadeModel& model, const formats::TestFolder& folde
   std::vector<formats::TensorSpec> specs;
   std::vector<TestTensor> tensors;
   for (const Part& part : all_parts(model)) {
-    tensors.push_back(make(model, part, rng));
+    tensors.push_back(make(model, Layout::kHuggingFace, part, rng));
     specs.push_back({part.hugging_face, tensors.back().dtype, part.shape});
   }
   auto writer = formats::SafetensorsWriter::create(folder.path("model.safetensors"), specs);
@@ -165,9 +169,9 @@ void write_hugging_face(const MadeModel& model, const formats::TestFolder& folde
 void write_gguf(const MadeModel& model, const formats::TestFolder& folder) {
   formats::GgufBuilder file;
   const auto set = [&](std::string_view key, int64_t value) {
-    file.set_u32(fmt::format("llama.{}", key), static_cast<uint32_t>(value));
+    file.set_u32(fmt::format("{}.{}", model.family, key), static_cast<uint32_t>(value));
   };
-  file.set_string("general.architecture", "llama");
+  file.set_string("general.architecture", model.family);
   set("block_count", model.layers);
   set("context_length", kPositions);
   set("embedding_length", model.hidden);
@@ -177,10 +181,14 @@ void write_gguf(const MadeModel& model, const formats::TestFolder& folder) {
   set("attention.key_length", model.head_size);
   set("attention.value_length", model.head_size);
   set("rope.dimension_count", model.head_size);
-  file.set_f32("llama.attention.layer_norm_rms_epsilon", 1e-6f);
+  if (model.family == "gemma3") {
+    set("attention.sliding_window", model.window);
+    set("attention.sliding_window_pattern", kWindowPattern);
+  }
+  file.set_f32(model.family + ".attention.layer_norm_rms_epsilon", 1e-6f);
   CounterRng rng(1);
   for (const Part& part : all_parts(model)) {
-    const TestTensor tensor = make(model, part, rng);
+    const TestTensor tensor = make(model, Layout::kGguf, part, rng);
     file.add_tensor({.name = part.ggml,
                      .dims = {part.shape.rbegin(), part.shape.rend()},
                      .type = ggml_type(tensor.dtype),

@@ -28,7 +28,8 @@ struct MadeModel {
 // config.json and model.safetensors.
 void write_hugging_face(const MadeModel& model, const formats::TestFolder& folder);
 
-// model.gguf without a tokenizer; llama only.
+// model.gguf without a tokenizer. The values are those of the Hugging Face form; q and k of llama,
+// which GGUF orders otherwise, are not reordered, so that family is another model there.
 void write_gguf(const MadeModel& model, const formats::TestFolder& folder);
 
 }  // namespace lockstep::engine::testing
