@@ -44,13 +44,13 @@ StatusOr<jinja::Value> chat_messages(std::span<const ChatMessage> messages);
 StatusOr<jinja::Value> chat_messages(const formats::JsonValue& messages);
 
 struct ChatInput {
-  jinja::Value messages;
+  jinja::Value messages = {};
   bool add_generation_prompt = true;
   // Texts of the tokenizer's tokens; a template sees an absent one as undefined.
-  std::optional<std::string> bos_token;
-  std::optional<std::string> eos_token;
+  std::optional<std::string> bos_token = std::nullopt;
+  std::optional<std::string> eos_token = std::nullopt;
   // Further variables: tools, documents (none unless given), enable_thinking, ...
-  std::vector<std::pair<std::string, jinja::Value>> variables;
+  std::vector<std::pair<std::string, jinja::Value>> variables = {};
   int64_t now_unix_seconds = 0;  // what strftime_now shows, as UTC
 };
 

@@ -36,7 +36,7 @@ struct LoopState {
   const std::vector<Value>* items;
   size_t index = 0;
   int depth = 1;                   // of recursive loops
-  std::optional<Value> last_seen;  // by loop.changed()
+  std::optional<Value> last_seen = std::nullopt;  // by loop.changed()
 };
 struct LoopFunction {
   enum class Kind : uint8_t { kLoop, kCycle, kChanged };

@@ -79,11 +79,7 @@ class Interpreter {
       LOCKSTEP_ASSIGN_OR_RETURN(items, chosen(node, items, outer));
     }
     if (items.empty()) return execute(node.otherwise, outer, out).status();
-    LoopState state{.statement = &node,
-                    .outer = &outer,
-                    .items = &items,
-                    .depth = depth,
-                    .last_seen = std::nullopt};
+    LoopState state{.statement = &node, .outer = &outer, .items = &items, .depth = depth};
     const Value loop_value = Value::callable(
         std::make_shared<Callable>(Callable{LoopFunction{&state, LoopFunction::Kind::kLoop}}));
     for (; state.index < items.size(); ++state.index) {

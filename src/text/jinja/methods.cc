@@ -93,8 +93,9 @@ Result replace_text(Runtime& runtime, const Value& subject, const Arguments& arg
   LOCKSTEP_ASSIGN_OR_RETURN(const int64_t most, p.integer_or(2, -1));
   const int64_t times = count_occurrences(self(subject).bytes(), what.bytes());
   LOCKSTEP_RETURN_IF_ERROR(runtime.charge_bytes(static_cast<int64_t>(self(subject).size())));
+  constexpr int64_t kEachTime = 16;
   int64_t growth = 0;
-  if (__builtin_mul_overflow(times, static_cast<int64_t>(with.size()), &growth)) {
+  if (__builtin_mul_overflow(times, kEachTime + static_cast<int64_t>(with.size()), &growth)) {
     growth = INT64_MAX;
   }
   LOCKSTEP_RETURN_IF_ERROR(runtime.charge_bytes(growth));

@@ -1,0 +1,149 @@
+#include "formats/tokenizer_json.h"
+
+#include <gtest/gtest.h>
+
+#include "formats/testing/refusal.h"
+
+namespace lockstep::formats {
+namespace {
+
+// A small tokenizer.json, part by part.
+struct Source {
+  std::string model = R"({"type":"BPE","vocab":{"a":0,"b":1,"ab":2},"merges":["a b"]})";
+  std::string added = R"([{"id":3,"content":"<t>","special":true}])";
+  std::string normalizer = "null";
+  std::string pre_tokenizer = R"({"type":"ByteLevel","add_prefix_space":false})";
+  std::string post_processor = "null";
+  std::string decoder = R"({"type":"ByteLevel"})";
+
+  std::string text() const {
+    return fmt::format(
+        R"({{"model":{},"added_tokens":{},"normalizer":{},"pre_tokenizer":{},"post_processor":{},)"
+        R"("decoder":{}}})",
+        model, added, normalizer, pre_tokenizer, post_processor, decoder);
+  }
+};
+
+TokenizerSpec parsed(const Source& source) {
+  auto spec = parse_tokenizer_json(source.text());
+  EXPECT_TRUE(spec.ok()) << spec.status();
+  return std::move(spec).value_or(TokenizerSpec());
+}
+
+void refuse(const Source& source, std::string_view part) {
+  expect_refused(parse_tokenizer_json(source.text()), part);
+}
+
+TEST(TokenizerJson, ReadsVocabularyMergesAndAddedTokens) {
+  const TokenizerSpec spec = parsed({});
+  EXPECT_EQ(spec.token_texts, (std::vector<std::string>{"a", "b", "ab", "<t>"}));
+  EXPECT_EQ(spec.token_kinds[3], TokenKind::kControl);
+  EXPECT_EQ(spec.merges, (std::vector<std::pair<int32_t, int32_t>>{{0, 1}}));
+  EXPECT_EQ(spec.merge_results, (std::vector<int32_t>{2}));
+  EXPECT_EQ(spec.pre, PreTokenizer::kGpt2);
+  ASSERT_EQ(spec.specials.size(), 1u);
+  EXPECT_TRUE(spec.specials[0].control);
+  EXPECT_FALSE(spec.specials[0].normalized);
+}
+
+TEST(TokenizerJson, MergesMayBePairs) {
+  const TokenizerSpec spec =
+      parsed({.model = R"({"vocab":{"a":0,"b":1,"ab":2},"merges":[["a","b"]]})"});
+  EXPECT_EQ(spec.merge_results, (std::vector<int32_t>{2}));
+}
+
+TEST(TokenizerJson, AddedTokensMayLeaveGapsAndRepeatVocabulary) {
+  const TokenizerSpec spec =
+      parsed({.added = R"([{"id":2,"content":"ab"},{"id":6,"content":"x"}])"});
+  EXPECT_EQ(spec.token_texts.size(), 7u);
+  EXPECT_EQ(spec.token_kinds[2], TokenKind::kUserDefined);
+  EXPECT_EQ(spec.token_kinds[4], TokenKind::kUnused);
+}
+
+TEST(TokenizerJson, RecognisesNamedSplits) {
+  Source source;
+  source.pre_tokenizer =
+      R"({"type":"Sequence","pretokenizers":[{"type":"Digits","individual_digits":true},)"
+      R"({"type":"ByteLevel","add_prefix_space":false}]})";
+  EXPECT_EQ(parsed(source).pre, PreTokenizer::kSmolLm);
+  source.pre_tokenizer =
+      R"({"type":"Sequence","pretokenizers":[{"type":"Split","pattern":{"String":"a.b"},)"
+      R"("behavior":"Removed","invert":true},)"
+      R"({"type":"ByteLevel","add_prefix_space":false,"use_regex":false}]})";
+  const TokenizerSpec spec = parsed(source);
+  EXPECT_EQ(spec.pre, PreTokenizer::kCustom);
+  ASSERT_EQ(spec.splits.size(), 1u);
+  EXPECT_EQ(spec.splits[0].regex, "a\\.b");
+  EXPECT_EQ(spec.splits[0].behavior, SplitBehavior::kRemoved);
+  EXPECT_TRUE(spec.splits[0].invert);
+}
+
+TEST(TokenizerJson, TemplateNamesBosAndEos) {
+  const TokenizerSpec spec = parsed(
+      {.post_processor = R"({"type":"TemplateProcessing","single":[{"SpecialToken":{"id":"<t>"}},)"
+                         R"({"Sequence":{"id":"A"}}],"special_tokens":{"<t>":{"ids":[3]}}})"});
+  EXPECT_TRUE(spec.add_bos);
+  EXPECT_FALSE(spec.add_eos);
+  EXPECT_EQ(spec.bos_id, 3);
+}
+
+TEST(TokenizerJson, ConfigNamesTokensByTextOrObject) {
+  TokenizerSpec spec = parsed({});
+  const Status status = apply_tokenizer_config(
+      R"({"bos_token":"<t>","eos_token":{"content":"ab"},"chat_template":"x"})", spec);
+  ASSERT_TRUE(status.ok()) << status;
+  EXPECT_EQ(spec.bos_id, 3);
+  EXPECT_EQ(spec.eos_id, 2);
+  ASSERT_TRUE(apply_tokenizer_config(R"({"bos_token":"unknown","eos_token":null})", spec).ok());
+  EXPECT_EQ(spec.bos_id, 3);
+}
+
+TEST(TokenizerJson, OtherKindsAreRefusedByName) {
+  refuse({.model = R"({"type":"Unigram","vocab":[]})"}, "'Unigram'");
+  refuse({.model = R"({"vocab":{},"merges":[],"byte_fallback":true})"}, "byte_fallback");
+  refuse({.model = R"({"vocab":{},"merges":[],"dropout":0.1})"}, "dropout");
+  refuse({.model = R"({"vocab":{},"merges":[],"end_of_word_suffix":"</w>"})"}, "'</w>'");
+  refuse({.normalizer = R"({"type":"Lowercase"})"}, "'Lowercase'");
+  refuse({.pre_tokenizer = R"({"type":"Metaspace"})"}, "'Metaspace'");
+  refuse({.pre_tokenizer = "null"}, "ByteLevel");
+  refuse({.post_processor = R"({"type":"RobertaProcessing"})"}, "'RobertaProcessing'");
+  refuse({.decoder = R"({"type":"WordPiece"})"}, "'WordPiece'");
+}
+
+TEST(TokenizerJson, MergesOfUnknownTokensAreRefused) {
+  refuse({.model = R"({"vocab":{"a":0,"b":1},"merges":["a b"]})"}, "'ab', which is not a token");
+  refuse({.model = R"({"vocab":{"a":0},"merges":["a c"]})"}, "'c', which is not a token");
+}
+
+TEST(TokenizerJson, BrokenPartsAreRefused) {
+  refuse({.model = R"({"vocab":{"a":-1},"merges":[]})"}, "vocab");
+  refuse({.model = R"({"vocab":{"a":0.5},"merges":[]})"}, "vocab");
+  refuse({.model = R"({"vocab":{"a":99999999999},"merges":[]})"}, "vocab");
+  refuse({.model = R"({"vocab":{"a":0,"b":0},"merges":[]})"}, "both");
+  refuse({.model = R"({"vocab":{"a":0,"a":1},"merges":[]})"}, "");
+  refuse({.model = R"({"vocab":[],"merges":[]})"}, "vocab");
+  refuse({.model = R"({"vocab":{}})"}, "merges");
+  for (const char* merge : {"\"ab\"", "\"a b c\"", "[\"a\"]", "[\"a\",1]", "7"}) {
+    refuse({.model = fmt::format(R"({{"vocab":{{"a":0,"b":1}},"merges":[{}]}})", merge)},
+           "merges[0]");
+  }
+  refuse({.added = R"([{"id":0,"content":"b"}])"}, "both");
+  refuse({.added = R"([{"id":-1,"content":"b"}])"}, "added_tokens[0]");
+  refuse({.added = R"([{"id":9}])"}, "content");
+  refuse({.pre_tokenizer = R"({"type":"Split","pattern":{},"behavior":"Isolated"})"}, "String");
+  refuse(
+      {.post_processor = R"({"type":"TemplateProcessing","single":[{"SpecialToken":{"id":"<x>"}}],)"
+                         R"("special_tokens":{}})"},
+      "<x>");
+  expect_refused(parse_tokenizer_json("[]"), "");
+  expect_refused(parse_tokenizer_json(""), "");
+}
+
+TEST(TokenizerJson, SurvivesCutsAndFlips) {
+  const std::string good = Source{}.text();
+  survive_cuts_and_flips(good, good.size(),
+                         [](const std::string& text) { return parse_tokenizer_json(text); });
+}
+
+}  // namespace
+}  // namespace lockstep::formats
