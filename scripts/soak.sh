@@ -1,11 +1,11 @@
 #!/usr/bin/env bash
-# The long version of make test: ThreadSanitizer, fuzzing with libFuzzer for FUZZ_SECONDS a target,
-# and the suites that read LOCKSTEP_LONG.
+# The long version of make test: clang-tidy over every file, ThreadSanitizer, and fuzzing with
+# libFuzzer for FUZZ_SECONDS a target.
 set -euo pipefail
 cd "$(dirname "$0")/.."
 scripts/install_deps.sh soak
 
-scripts/test.sh
+LOCKSTEP_TIDY_SECONDS=inf scripts/test.sh
 
 echo '== ThreadSanitizer'
 scripts/build.sh tsan all
