@@ -139,8 +139,8 @@ int run(int threads, std::string_view isa) {
   for (const Model& model : kModels) {
     for (const KvType type : {KvType::kBF16, KvType::kF16, KvType::kF32}) {
       check(**kernels, type, threads);
-      std::printf("%s, K/V %s, %s, %d threads\n", model.name, kv_type_name(type).data(),
-                  (*kernels)->isa, threads);
+      fmt::print("{}, K/V {}, {}, {} threads\n", model.name, kv_type_name(type), (*kernels)->isa,
+                 threads);
       Bench bench(**kernels, model, type, threads);
       bench.time("1 row, 512 keys", model.layers, 511, 1);
       bench.time("1 row, 4096 keys", model.layers, kPositions - 1, 1);

@@ -373,8 +373,8 @@ class RowOps {
     for (int i = 0; i < step_->rows() * width; ++i) values.push_back(scale * value_at(stream, i));
     if (step_->rows() > 1) {
       values[static_cast<size_t>(width)] = kNaN;
-      values[static_cast<size_t>(2 * width) - 1] = kInfinity;
-      values[static_cast<size_t>(width + width / 2)] = -kInfinity;
+      values[2 * static_cast<size_t>(width) - 1] = kInfinity;
+      values[static_cast<size_t>(width) + static_cast<size_t>(width / 2)] = -kInfinity;
     }
     inputs_.push_back(std::make_unique<Values>(*device_, values, width));
     return inputs_.back()->fill(*device_, *step_);

@@ -31,7 +31,8 @@ class CpuStep final : public StepView {
 
   // Page ids of a sequence in a group, entry i for positions [32 i, 32 i + 32).
   const int32_t* page_table(int sequence, int group) const {
-    return tables_.data() + table_starts_[static_cast<size_t>(sequence * groups_ + group)];
+    const size_t first = static_cast<size_t>(sequence) * static_cast<size_t>(groups_);
+    return tables_.data() + table_starts_[first + static_cast<size_t>(group)];
   }
   int rows_of(RowSet set) const { return set == RowSet::kAll ? rows() : logit_rows(); }
 
