@@ -23,12 +23,13 @@ std::unique_ptr<LinearPlan> Decoder::counted(std::unique_ptr<LinearPlan> plan) {
 Status Decoder::bind_ends(WeightBinder& binder, float norm_offset) {
   const int64_t vocab = config_.vocab_size;
   const int64_t hidden = config_.hidden_size;
+  const Matrix head = {kHeadName, vocab, hidden};
   LOCKSTEP_ASSIGN_OR_RETURN(embedding_, binder.linear(kNoLayer, {kEmbeddingName, vocab, hidden}));
   if (config_.tied_embeddings) {
-    binder.ignore(kHeadName);  // some files store the same table twice
+    LOCKSTEP_RETURN_IF_ERROR(binder.leave_aside(head));  // some files store the table twice
     weight_bytes_ += embedding_->bytes();
   } else {
-    LOCKSTEP_ASSIGN_OR_RETURN(own_head_, binder.linear(kNoLayer, {kHeadName, vocab, hidden}));
+    LOCKSTEP_ASSIGN_OR_RETURN(own_head_, binder.linear(kNoLayer, head));
     weight_bytes_ += own_head_->bytes();
   }
   LOCKSTEP_ASSIGN_OR_RETURN(final_norm_,

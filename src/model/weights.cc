@@ -101,7 +101,11 @@ StatusOr<std::unique_ptr<device::Vector>> WeightBinder::norm(int layer, TensorNa
   return device_->upload(values);
 }
 
-void WeightBinder::ignore(TensorName name) { bound_.insert(full_name(kNoLayer, name, "weight")); }
+Status WeightBinder::leave_aside(const Matrix& matrix) {
+  const std::string name = full_name(kNoLayer, matrix.name, "weight");
+  if (!checkpoint_->has(name)) return ok_status();
+  return tensor(name, {matrix.outputs, matrix.inputs}).status();
+}
 
 Status WeightBinder::finish() const {
   for (const std::string& name : checkpoint_->tensor_names()) {

@@ -63,8 +63,8 @@ class WeightBinder {
   StatusOr<std::unique_ptr<device::Vector>> norm(int layer, TensorName name, int64_t size,
                                                  float offset = 0.0f);
 
-  // A tensor that the program leaves alone on purpose.
-  void ignore(TensorName name);
+  // A matrix that the program does not read; where the file has it, its shape must be right.
+  Status leave_aside(const Matrix& matrix);
 
   // invalid_argument naming a tensor of the file that nothing asked for.
   Status finish() const;

@@ -10,12 +10,14 @@
 namespace lockstep::engine::testing {
 namespace {
 
+void must(const Status& status) {
+  if (status.ok()) return;
+  fmt::print(stderr, "{}\n", message_of(status));
+  std::abort();
+}
 template <class T>
 T must(StatusOr<T> value) {
-  if (!value.ok()) {
-    fmt::print(stderr, "{}\n", message_of(value.status()));
-    std::abort();
-  }
+  must(value.status());
   return *std::move(value);
 }
 
@@ -26,11 +28,10 @@ constexpr int kMaxRows = 64;
 std::vector<float> Loaded::score(const std::vector<int64_t>& ids) {
   std::vector<float> out;
   const auto admitted = must(model->vocabulary().admit_all(ids));
-  const Status status = runner->score(admitted, [&](int, std::span<const float> row) {
+  must(runner->score(admitted, [&](int, std::span<const float> row) {
     out.insert(out.end(), row.begin(), row.end());
     return ok_status();
-  });
-  must(StatusOr<bool>(status.ok() ? StatusOr<bool>(true) : StatusOr<bool>(status)));
+  }));
   return out;
 }
 
