@@ -3,7 +3,6 @@
 #include <signal.h>
 #include <unistd.h>
 
-#include <atomic>
 #include <cstdio>
 #include <optional>
 
@@ -50,19 +49,15 @@ StatusOr<std::string> reply(engine::Runner& runner, const TextSide& text,
   const engine::GenerateRequest request = {.sampling = options.sampling,
                                            .max_tokens = options.max_tokens,
                                            .stop_ids = options.stop_ids,
-                                           .digest = false};
-  auto result = runner.generate(prompt, request, [&](TokenId token) {
-    show(detokenizer.push(token));
-    return !InterruptScope::interrupted();
-  });
+                                           .digest = false,
+                                           .cancelled = &InterruptScope::interrupted()};
+  auto result =
+      runner.generate(prompt, request, [&](TokenId token) { show(detokenizer.push(token)); });
   if (!result.ok()) return result.status();
   show(detokenizer.finish());
-  const size_t after_first = result->tokens.size() - 1;
-  const double rate = result->generation_seconds > 0
-                          ? static_cast<double>(after_first) / result->generation_seconds
-                          : 0.0;
   fmt::print(stderr, "\n[{} tokens, {:.1f} tokens/s; prompt {} tokens, {} already computed{}]\n",
-             result->tokens.size(), rate, prompt.size(), result->reused_tokens,
+             result->tokens.size(), result->tokens_per_second(), prompt.size(),
+             result->reused_tokens,
              result->finish == engine::FinishReason::kContext ? "; the context is full" : "");
   return said;
 }
@@ -76,7 +71,7 @@ InterruptScope::InterruptScope() {
   sigaction(SIGINT, &action, &g_previous);
 }
 InterruptScope::~InterruptScope() { sigaction(SIGINT, &g_previous, nullptr); }
-bool InterruptScope::interrupted() { return g_interrupted; }
+const std::atomic<bool>& InterruptScope::interrupted() { return g_interrupted; }
 void InterruptScope::reset() { g_interrupted = false; }
 
 Status converse(engine::Runner& runner, const TextSide& text, const TerminalOptions& options) {

@@ -2,6 +2,7 @@
 // turns and lets Ctrl-C stop a reply.
 #pragma once
 
+#include <atomic>
 #include <string>
 #include <vector>
 
@@ -31,7 +32,8 @@ class InterruptScope {
   InterruptScope(const InterruptScope&) = delete;
   InterruptScope& operator=(const InterruptScope&) = delete;
 
-  static bool interrupted();
+  // Whether Ctrl-C was pressed since reset(); for GenerateRequest::cancelled.
+  static const std::atomic<bool>& interrupted();
   static void reset();
 };
 

@@ -15,7 +15,26 @@ double seconds_since(Clock::time_point start) {
   return std::chrono::duration<double>(Clock::now() - start).count();
 }
 
+bool is_cancelled(const GenerateRequest& request) {
+  return request.cancelled != nullptr && request.cancelled->load(std::memory_order_relaxed);
+}
+
+// Why a reply ends with its last token, as far as the request says.
+std::optional<FinishReason> finish_of(const GenerateRequest& request,
+                                      std::span<const TokenId> tokens) {
+  const auto& stops = request.stop_ids;
+  if (std::ranges::find(stops, tokens.back()) != stops.end()) return FinishReason::kStop;
+  if (is_cancelled(request)) return FinishReason::kCancelled;
+  if (tokens.size() == static_cast<size_t>(request.max_tokens)) return FinishReason::kLength;
+  return std::nullopt;
+}
+
 }  // namespace
+
+double Generation::tokens_per_second() const {
+  if (tokens.size() < 2 || generation_seconds <= 0) return 0;
+  return static_cast<double>(tokens.size() - 1) / generation_seconds;
+}
 
 std::string_view finish_reason_name(FinishReason reason) {
   switch (reason) {
@@ -120,15 +139,36 @@ Status Runner::score(std::span<const TokenId> ids, const OnRow& on_row) {
   return ok_status();
 }
 
-Status Runner::prefill(std::span<const TokenId> prompt, const SamplingParams& sampling) {
+Status Runner::prefill(std::span<const TokenId> prompt, const GenerateRequest& request) {
   const auto chunk = static_cast<size_t>(options_.chunk_rows);
-  while (computed_.size() < prompt.size()) {
+  while (computed_.size() < prompt.size() && !is_cancelled(request)) {
     const size_t first = computed_.size();
     const size_t count = std::min(chunk, prompt.size() - first);
     const bool last = first + count == prompt.size();
     LOCKSTEP_RETURN_IF_ERROR(step(prompt.subspan(first, count), last ? Rows::kLast : Rows::kNone,
-                                  last ? &sampling : nullptr));
+                                  last ? &request.sampling : nullptr));
   }
+  return ok_status();
+}
+
+Status Runner::decode(const GenerateRequest& request, const OnToken& on_token, Generation& out) {
+  std::string row_digests;
+  while (true) {
+    if (request.digest) row_digests += row_digest();
+    const TokenId token = device_.sampled()[0];
+    out.tokens.push_back(token);
+    if (on_token) on_token(token);
+    if (const auto finish = finish_of(request, out.tokens); finish.has_value()) {
+      out.finish = *finish;
+      break;
+    }
+    if (computed_.size() == static_cast<size_t>(options_.max_positions)) {
+      out.finish = FinishReason::kContext;
+      break;
+    }
+    LOCKSTEP_RETURN_IF_ERROR(step(std::span(&token, 1), Rows::kLast, &request.sampling));
+  }
+  if (request.digest) out.digest = xxh3_128_hex(std::as_bytes(std::span(row_digests)));
   return ok_status();
 }
 
@@ -147,36 +187,15 @@ StatusOr<Generation> Runner::generate(std::span<const TokenId> prompt,
   const auto start = Clock::now();
   keep_prefix(prompt, prompt.size() - 1);  // the last token's logits are needed
   out.reused_tokens = static_cast<int>(computed_.size());
-  LOCKSTEP_RETURN_IF_ERROR(prefill(prompt, request.sampling));
+  LOCKSTEP_RETURN_IF_ERROR(prefill(prompt, request));
   out.prompt_seconds = seconds_since(start);
-
-  std::string row_digests;
-  const auto first_token = Clock::now();
-  while (true) {
-    if (request.digest) row_digests += row_digest();
-    const TokenId token = device_.sampled()[0];
-    out.tokens.push_back(token);
-    const bool go_on = !on_token || on_token(token);
-    if (std::ranges::find(request.stop_ids, token) != request.stop_ids.end()) {
-      out.finish = FinishReason::kStop;
-      break;
-    }
-    if (!go_on) {
-      out.finish = FinishReason::kCancelled;
-      break;
-    }
-    if (out.tokens.size() == static_cast<size_t>(request.max_tokens)) {
-      out.finish = FinishReason::kLength;
-      break;
-    }
-    if (computed_.size() == static_cast<size_t>(options_.max_positions)) {
-      out.finish = FinishReason::kContext;
-      break;
-    }
-    LOCKSTEP_RETURN_IF_ERROR(step(std::span(&token, 1), Rows::kLast, &request.sampling));
+  if (computed_.size() < prompt.size()) {
+    out.finish = FinishReason::kCancelled;
+    return out;
   }
+  const auto first_token = Clock::now();
+  LOCKSTEP_RETURN_IF_ERROR(decode(request, on_token, out));
   out.generation_seconds = seconds_since(first_token);
-  if (request.digest) out.digest = xxh3_128_hex(std::as_bytes(std::span(row_digests)));
   return out;
 }
 

@@ -5,6 +5,7 @@
 // pages.
 #pragma once
 
+#include <atomic>
 #include <functional>
 #include <memory>
 #include <optional>
@@ -32,13 +33,16 @@ struct GenerateRequest {
   int max_tokens = 0;             // >= 1
   std::vector<TokenId> stop_ids;  // the stop id ends the reply and is part of it
   bool digest = false;            // fill Generation::digest
+  // Ends the reply before its next step once true; null: never. Borrowed, may be set by a signal
+  // handler or another thread.
+  const std::atomic<bool>* cancelled = nullptr;
 };
 
 enum class FinishReason : uint8_t {
   kStop,       // a stop id
   kLength,     // max_tokens
   kContext,    // no room for another position
-  kCancelled,  // on_token said so
+  kCancelled,  // as the request's flag said
 };
 std::string_view finish_reason_name(FinishReason reason);
 
@@ -50,6 +54,9 @@ struct Generation {
   double generation_seconds = 0;  // from the first token to the last
   // XXH3 over all rows of logits that tokens were drawn from; equal digests, equal bits.
   std::string digest;
+
+  // Of the tokens after the first, which came with the prompt; 0 where there are none.
+  double tokens_per_second() const;
 };
 
 class Runner {
@@ -65,9 +72,9 @@ class Runner {
   Status score(std::span<const TokenId> ids, const OnRow& on_row);
 
   // Continues `prompt`. What the last call computed of a common prefix is used again. on_token is
-  // called for every token, the stop id included; false ends the reply. invalid_argument for an
-  // empty prompt or one that leaves no room for a token.
-  using OnToken = std::function<bool(TokenId)>;
+  // called for every token, the stop id included. A reply cancelled while its prompt was read has
+  // no tokens. invalid_argument for an empty prompt or one that leaves no room for a token.
+  using OnToken = std::function<void(TokenId)>;
   StatusOr<Generation> generate(std::span<const TokenId> prompt, const GenerateRequest& request,
                                 const OnToken& on_token = {});
 
@@ -86,8 +93,11 @@ class Runner {
   Status step(std::span<const TokenId> tokens, Rows logits, const SamplingParams* sampling);
   // Drops computed positions that are not a prefix of `ids`, or past `most`.
   void keep_prefix(std::span<const TokenId> ids, size_t most);
-  // Computes prompt tokens not yet computed; the last one's row is sampled.
-  Status prefill(std::span<const TokenId> prompt, const SamplingParams& sampling);
+  // Computes prompt tokens not yet computed; the last one's row is sampled. Stops early when
+  // cancelled.
+  Status prefill(std::span<const TokenId> prompt, const GenerateRequest& request);
+  // Draws tokens until the reply ends; the first has been sampled.
+  Status decode(const GenerateRequest& request, const OnToken& on_token, Generation& out);
   std::span<const float> read_row(int logit_row);
   std::string row_digest();
 

@@ -57,7 +57,6 @@ void print_json(const RunFlags& flags, const LoadedModel& loaded, const Sampling
   for (const TokenId id : reply.tokens) {
     tokens += fmt::format("{}{}", tokens.empty() ? "" : ",", id.value());
   }
-  const double steps = static_cast<double>(reply.tokens.size() - 1);
   const double computed = static_cast<double>(prompt_tokens) - reply.reused_tokens;
   fmt::print(
       "{{\"text\":{},\"tokens\":[{}],\"prompt_tokens\":{},\"finish_reason\":\"{}\",\"digest\":\"{}"
@@ -70,8 +69,7 @@ void print_json(const RunFlags& flags, const LoadedModel& loaded, const Sampling
       formats::json_escaped(std::filesystem::path(loaded.checkpoint->path()).filename().string()),
       loaded.profile.name(), formats::json_escaped(flags.load.device), fields.seed,
       fields.temperature, loaded.load_seconds * 1e3, reply.prompt_seconds * 1e3,
-      computed / reply.prompt_seconds, reply.generation_seconds * 1e3,
-      reply.generation_seconds > 0 ? steps / reply.generation_seconds : 0.0);
+      computed / reply.prompt_seconds, reply.generation_seconds * 1e3, reply.tokens_per_second());
 }
 
 StatusOr<std::vector<TokenId>> read_prompt(const RunFlags& flags, const LoadedModel& loaded,
@@ -92,24 +90,30 @@ StatusOr<std::vector<TokenId>> read_prompt(const RunFlags& flags, const LoadedMo
   return text->encode_chat(messages);
 }
 
-// Positions for a prompt and its reply: what is asked for, as far as the model reaches.
-StatusOr<int> positions_for(size_t prompt, int64_t max_tokens, const model::Model& model) {
+// Positions for a prompt and its reply. A reply that was asked for by its length must fit; one of
+// the default length ends where the model's context does.
+StatusOr<int> positions_for(size_t prompt, std::optional<int64_t> max_tokens,
+                            const model::Model& model) {
   const auto limit = static_cast<size_t>(model.max_positions());
+  const size_t wanted = prompt + static_cast<size_t>(max_tokens.value_or(kDefaultReplyTokens));
   if (prompt > limit) {
     return invalid_argument("the prompt has {} tokens; this model reads at most {}", prompt, limit);
   }
-  return static_cast<int>(std::min(limit, prompt + static_cast<size_t>(max_tokens)));
+  if (max_tokens.has_value() && wanted > limit) {
+    return invalid_argument("a prompt of {} tokens and -n {} need {} positions; this model has {}",
+                            prompt, *max_tokens, wanted, limit);
+  }
+  return static_cast<int>(std::min(limit, wanted));
 }
 
 Status reply_once(const RunFlags& flags, const LoadedModel& loaded, const SamplingFields& fields,
                   const chat::TextSide* text, engine::GenerateRequest request) {
   LOCKSTEP_ASSIGN_OR_RETURN(const auto prompt, read_prompt(flags, loaded, text));
-  const int64_t max_tokens = flags.max_tokens.value_or(kDefaultReplyTokens);
-  request.max_tokens = static_cast<int>(max_tokens);
+  request.max_tokens = static_cast<int>(flags.max_tokens.value_or(kDefaultReplyTokens));
   request.digest = flags.json;
   engine::RunnerOptions room;
   LOCKSTEP_ASSIGN_OR_RETURN(room.max_positions,
-                            positions_for(prompt.size(), max_tokens, *loaded.model));
+                            positions_for(prompt.size(), flags.max_tokens, *loaded.model));
   LOCKSTEP_ASSIGN_OR_RETURN(auto runner,
                             engine::Runner::create(*loaded.model, *loaded.device, room));
 
@@ -123,6 +127,7 @@ Status reply_once(const RunFlags& flags, const LoadedModel& loaded, const Sampli
     std::fflush(stdout);
   };
   const chat::InterruptScope interrupt;
+  request.cancelled = &chat::InterruptScope::interrupted();
   LOCKSTEP_ASSIGN_OR_RETURN(const engine::Generation reply,
                             runner->generate(prompt, request, [&](TokenId token) {
                               if (detokenizer.has_value()) {
@@ -130,19 +135,16 @@ Status reply_once(const RunFlags& flags, const LoadedModel& loaded, const Sampli
                               } else if (!flags.json) {
                                 show(fmt::format("{} ", token.value()));
                               }
-                              return !chat::InterruptScope::interrupted();
                             }));
   if (detokenizer.has_value()) show(detokenizer->finish());
   if (flags.json) {
     print_json(flags, loaded, fields, reply, prompt.size(), text != nullptr ? said : "");
     return ok_status();
   }
-  const double steps = static_cast<double>(reply.tokens.size() - 1);
   fmt::print("\n");
   std::fflush(stdout);
   fmt::print(stderr, "[{} tokens, {:.1f} tokens/s; prompt {} tokens, {:.1f} tokens/s; {}]\n",
-             reply.tokens.size(),
-             reply.generation_seconds > 0 ? steps / reply.generation_seconds : 0.0, prompt.size(),
+             reply.tokens.size(), reply.tokens_per_second(), prompt.size(),
              static_cast<double>(prompt.size()) / reply.prompt_seconds,
              engine::finish_reason_name(reply.finish));
   return ok_status();
