@@ -3,30 +3,13 @@
 #include <algorithm>
 #include <vector>
 
+#include "base/checked.h"
+#include "device/cpu/line_buffer.h"
 #include "device/cpu/packed_linear.h"
 #include "device/cpu/packed_panel.h"
 
 namespace lockstep::device::cpu {
 namespace {
-
-struct alignas(64) CacheLine {
-  std::byte bytes[64];
-};
-
-// Memory that only grows.
-class LineBuffer {
- public:
-  std::byte* reserve(size_t bytes) {
-    const size_t lines = (bytes + sizeof(CacheLine) - 1) / sizeof(CacheLine);
-    if (lines > lines_.size()) lines_ = std::vector<CacheLine>(lines);
-    return lines_.data()->bytes;
-  }
-
- private:
-  std::vector<CacheLine> lines_;
-};
-
-int64_t ceil_div(int64_t a, int64_t b) { return (a + b - 1) / b; }
 
 // As few tiles as cover the rows, as equal as can be: a small last tile would be slow. A row's
 // terms stay in one tile.
