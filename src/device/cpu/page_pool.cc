@@ -33,9 +33,8 @@ StatusOr<CpuPagePool::Group> CpuPagePool::create_group(const LayerGroup& group, 
   const int64_t v_columns = round_up(group.v_head_size, kVectorColumns);
   const int64_t v_bytes = round_up(group.k_head_size * kPageKeys * element, kAlignment);
   const int64_t head_bytes = v_bytes + round_up(v_columns * kPageKeys * element, kAlignment);
-  // An odd number of heads a page: a head's pages then use all sets of a cache in turn, where a
-  // power of two would bring them all to the same ones.
-  const int64_t page_bytes = head_bytes * (int64_t{group.layers} * group.kv_heads | 1);
+  const int64_t layer_bytes = head_bytes * group.kv_heads;
+  const int64_t page_bytes = layer_bytes * group.layers;
   const uint64_t factors[] = {static_cast<uint64_t>(page_bytes), static_cast<uint64_t>(pages)};
   const std::optional<uint64_t> bytes = checked_product(factors);
   if (!bytes || *bytes > static_cast<uint64_t>(std::numeric_limits<ptrdiff_t>::max())) {
@@ -46,7 +45,7 @@ StatusOr<CpuPagePool::Group> CpuPagePool::create_group(const LayerGroup& group, 
   return Group{.memory = std::move(memory),
                .v_bytes = v_bytes,
                .head_bytes = head_bytes,
-               .layer_bytes = head_bytes * group.kv_heads,
+               .layer_bytes = layer_bytes,
                .page_bytes = page_bytes,
                .v_columns = static_cast<int>(v_columns)};
 }
