@@ -35,7 +35,7 @@ struct LoopState {
   Scope* outer;  // where the loop stands
   const std::vector<Value>* items;
   size_t index = 0;
-  int depth = 1;                   // of recursive loops
+  int depth = 1;                                  // of recursive loops
   std::optional<Value> last_seen = std::nullopt;  // by loop.changed()
 };
 struct LoopFunction {
