@@ -1,5 +1,7 @@
 #include "base/thread_pool.h"
 
+#include <signal.h>
+
 #include <atomic>
 #include <cfenv>
 #include <chrono>
@@ -59,6 +61,23 @@ bool spin_until(std::chrono::microseconds limit, const Ready& ready) {
   } while (std::chrono::steady_clock::now() < end);
   return false;
 }
+
+// Threads started while it lives never handle a signal: one that is meant to end a read or a wait
+// of the caller would else be lost on a worker.
+class SignalsBlocked {
+ public:
+  SignalsBlocked() {
+    sigset_t all;
+    sigfillset(&all);
+    pthread_sigmask(SIG_SETMASK, &all, &saved_);
+  }
+  ~SignalsBlocked() { pthread_sigmask(SIG_SETMASK, &saved_, nullptr); }
+  SignalsBlocked(const SignalsBlocked&) = delete;
+  SignalsBlocked& operator=(const SignalsBlocked&) = delete;
+
+ private:
+  sigset_t saved_;
+};
 
 // Longer than the serial work between two loops of a decode step, shorter than anyone notices.
 constexpr std::chrono::microseconds kSpin{50};
@@ -143,6 +162,7 @@ struct ThreadPool::Shared {
 
 ThreadPool::ThreadPool(int threads) : shared_(std::make_unique<Shared>()) {
   if (threads <= static_cast<int>(std::thread::hardware_concurrency())) shared_->spin = kSpin;
+  const SignalsBlocked scope;
   try {
     for (int i = 1; i < threads; ++i) {
       shared_->workers.emplace_back([shared = shared_.get(), i] { shared->worker_main(i); });

@@ -4,6 +4,8 @@
 // Thread rule: one thread at a time calls run(); that thread works too. Idle workers spin for a
 // bounded time (a decode step posts a loop every few microseconds), then sleep.
 //
+// Signals are the caller's: workers have all of them blocked.
+//
 // Every thread of the team, the caller included while it is inside run(), has FTZ and DAZ set and
 // rounds to nearest (ComputeScope).
 #pragma once

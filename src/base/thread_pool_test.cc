@@ -1,6 +1,7 @@
 #include "base/thread_pool.h"
 
 #include <gtest/gtest.h>
+#include <signal.h>
 
 #include <atomic>
 #include <chrono>
@@ -94,6 +95,21 @@ TEST(ComputeScope, NestsAndRestores) {
     EXPECT_TRUE(flushes());
   }
   EXPECT_FALSE(flushes());
+}
+
+TEST(ThreadPool, SignalsReachTheCallerOnly) {
+  ThreadPool pool(2);
+  std::atomic<int> arrived = 0;
+  std::array<bool, 2> blocked{};
+  pool.run(2, [&](int64_t, int worker) {
+    sigset_t mask;
+    pthread_sigmask(SIG_SETMASK, nullptr, &mask);
+    blocked[static_cast<size_t>(worker)] = sigismember(&mask, SIGINT) == 1;
+    ++arrived;
+    while (arrived < 2) std::this_thread::yield();
+  });
+  EXPECT_FALSE(blocked[0]);
+  EXPECT_TRUE(blocked[1]);
 }
 
 TEST(ThreadPool, ManyMoreThreadsThanCoresFinish) {
