@@ -87,17 +87,17 @@ void add_bench(CLI::App& app, Action& action) {
   add_load_flags(*command, flags->load);
   constexpr int kMostTokens = 1 << 20;
   command->add_option("-p,--prompt-tokens", flags->speed.prompt_tokens, "Tokens of the prompt")
-      ->check(CLI::Range(1, kMostTokens))
+      ->check(in_range(1, kMostTokens))
       ->capture_default_str();
   command->add_option("-n,--generated-tokens", flags->speed.generated_tokens, "Tokens to generate")
-      ->check(CLI::Range(1, kMostTokens))
+      ->check(in_range(1, kMostTokens))
       ->capture_default_str();
   command
       ->add_option("-r,--repetitions", flags->speed.repetitions, "Repetitions; medians are shown")
-      ->check(CLI::Range(1, 1000))
+      ->check(in_range(1, 1000))
       ->capture_default_str();
   command->add_option("-o,--output", flags->output, "table or json")
-      ->check(CLI::IsMember({"table", "json"}))
+      ->check(CLI::IsMember({"table", "json"}).description(""))
       ->capture_default_str();
   command->footer("Example: lockstep bench -p 512 -n 128 -t 2 -r 5");
   command->callback([flags, &action] { action = [flags] { return run_bench(*flags); }; });

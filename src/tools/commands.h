@@ -18,6 +18,12 @@ void add_logits(CLI::App& app, Action& action);
 void add_inspect(CLI::App& app, Action& action);
 void add_bench(CLI::App& app, Action& action);
 
+// A whole number from `low` to `high`; the help shows the default alone.
+template <class T>
+CLI::Validator in_range(T low, T high) {
+  return CLI::Range(low, high).description("");
+}
+
 // -m -t --profile --kv-type --device. `flags` must outlive the parse.
 void add_load_flags(CLI::App& command, LoadFlags& flags);
 

@@ -110,7 +110,7 @@ void add_inspect(CLI::App& app, Action& action) {
   command->add_flag("--digest", flags->digest, "Digest of every tensor and the config (reads all)");
   command->add_flag("--tensors", flags->tensors, "List every tensor");
   command->add_option("--context", flags->context, "Positions to size K/V for (default: all)")
-      ->check(CLI::Range(int64_t{1}, formats::kMaxPositions));
+      ->check(in_range(int64_t{1}, formats::kMaxPositions));
   command->footer("Example: lockstep inspect smollm2-135m-instruct-q4_1 --digest");
   command->callback([flags, &action] { action = [flags] { return inspect(*flags); }; });
 }

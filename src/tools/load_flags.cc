@@ -20,7 +20,7 @@ void add_load_flags(CLI::App& command, LoadFlags& flags) {
       "-m,--model", flags.model,
       "Directory, .gguf file, or name in the store (default: " + std::string(kDefaultModel) + ")");
   command.add_option("-t,--threads", flags.threads, "Compute threads")
-      ->check(CLI::Range(1, device::kMaxCpuThreads))
+      ->check(in_range(1, device::kMaxCpuThreads))
       ->capture_default_str();
   command.add_option("--profile", flags.profile,
                      "Arithmetic: cpu-f32-1, cpu-bf16-1, cpu-int8-1 (default: by the checkpoint)");

@@ -23,6 +23,14 @@ std::string command_path(const CLI::App& app) {
   return "lockstep";
 }
 
+std::string command_names(CLI::App& app) {
+  std::string names;
+  for (const CLI::App* command : app.get_subcommands(nullptr)) {
+    names += (names.empty() ? "" : ", ") + command->get_name();
+  }
+  return names;
+}
+
 int main(int argc, char** argv) {
   CLI::App app("Lockstep: the same bytes however served.", "lockstep");
   app.set_version_flag("--version", version_text);
@@ -38,7 +46,12 @@ int main(int argc, char** argv) {
     return app.exit(help_or_version);
   } catch (const CLI::ParseError& error) {
     const std::string path = command_path(app);
-    fmt::print(stderr, "{}: {} (see {} --help)\n", path, error.what(), path);
+    if (app.get_subcommands().empty()) {
+      fmt::print(stderr, "{}: the command must be one of {} (see {} --help)\n", path,
+                 command_names(app), path);
+    } else {
+      fmt::print(stderr, "{}: {} (see {} --help)\n", path, error.what(), path);
+    }
     return 2;
   }
   const Status status = action();

@@ -188,8 +188,11 @@ Status run(const RunFlags& flags) {
   auto side = load_text(loaded);
   if (side.ok()) {
     text.emplace(*std::move(side));
-  } else if (flags.ids_path.empty() || !absl::IsNotFound(side.status())) {
+  } else if (!absl::IsNotFound(side.status())) {
     return side.status();
+  } else if (flags.ids_path.empty()) {
+    return failed_precondition("{}; without a tokenizer a prompt is token ids: --ids FILE.json",
+                               message_of(side.status()));
   }
 
   const SamplingFields fields = sampling_fields(flags, loaded.checkpoint->generation());
@@ -218,7 +221,7 @@ void add_run(CLI::App& app, Action& action) {
       ->add_option("-n,--max-tokens", flags->max_tokens,
                    fmt::format("Most tokens of a reply (default: {}; in a conversation what fits)",
                                kDefaultReplyTokens))
-      ->check(CLI::Range(int64_t{1}, int64_t{1} << 30));
+      ->check(in_range(int64_t{1}, int64_t{1} << 30));
   command->add_option("--temp,--temperature", flags->temperature,
                       "0: greedy (default: the model's own setting, else 0)");
   command->add_option("--top-k", flags->top_k, "Keep the k likeliest; 0 or -1: all");
