@@ -30,7 +30,6 @@ stage 'clang-format' scripts/check_format.sh
 stage 'default model' fetch_model
 stage 'release build' scripts/build.sh release all
 stage 'release tests' run_tests release
-stage 'command line' python3 tests/e2e/cli_test.py build/release/lockstep
 stage 'no AVX' scripts/test_no_avx.sh build/release
 stage 'sanitizer build' scripts/build.sh asan all
 stage 'sanitizer tests and fuzz replay' run_tests asan
