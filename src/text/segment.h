@@ -1,7 +1,7 @@
 // Text that knows where it came from.
 //
 // Special tokens are matched in template text only, so what a user types can never become a turn
-// marker, whatever it spells (docs/architecture.md, "Text").
+// marker, whatever it spells.
 #pragma once
 
 #include <cstdint>

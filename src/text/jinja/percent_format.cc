@@ -79,17 +79,13 @@ StatusOr<TracedText> convert(Runtime& runtime, const Spec& spec, const Value& va
              : spec.kind == 'X' ? fmt::format("{:X}", magnitude)
                                 : fmt::format("{}", magnitude);
   }
-  std::string sign;
-  if (std::signbit(*real)) {
-    sign = "-";
-  } else if (spec.sign != '\0') {
-    sign = spec.sign;
-  }
+  const char plus[] = {spec.sign, '\0'};
+  const std::string_view sign = std::signbit(*real) ? "-" : plus;
   const auto width = static_cast<size_t>(spec.width);
   if (spec.zero && !spec.left && sign.size() + digits.size() < width) {
     digits.insert(0, width - sign.size() - digits.size(), '0');
   }
-  return TracedText(sign + digits, Origin::kTemplate);
+  return TracedText(fmt::format("{}{}", sign, digits), Origin::kTemplate);
 }
 
 }  // namespace
