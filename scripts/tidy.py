@@ -59,7 +59,7 @@ def main() -> int:
     parser.add_argument("files", nargs="*")
     parser.add_argument("--seconds", type=float, default=float("inf"))
     parser.add_argument("--jobs", type=int, default=os.cpu_count())
-    options = parser.parse_args()
+    options = parser.parse_intermixed_args()
     started = time.monotonic()
     CACHE.mkdir(parents=True, exist_ok=True)
 
