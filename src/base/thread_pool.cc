@@ -168,7 +168,7 @@ ThreadPool::ThreadPool(int threads) : shared_(std::make_unique<Shared>()) {
       shared_->workers.emplace_back([shared = shared_.get(), i] { shared->worker_main(i); });
     }
   } catch (const std::system_error&) {
-    // The system allows no more threads: the team is those there are.
+    return;  // the system allows no more threads: the team is those there are
   }
 }
 

@@ -43,7 +43,7 @@ StatusOr<std::string> reply(engine::Runner& runner, const TextSide& text,
                             std::span<const TokenId> prompt, const TerminalOptions& options) {
   text::Detokenizer detokenizer(text.tokenizer);
   std::string said;
-  const auto show = [&](std::string piece) {
+  const auto show = [&](const std::string& piece) {
     print(piece);
     said += piece;
   };

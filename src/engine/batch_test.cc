@@ -27,10 +27,8 @@ class Batch {
  public:
   Batch(Loaded& loaded, const std::vector<std::vector<int64_t>>& prompts, uint64_t seed)
       : loaded_(loaded), rng_(seed), row_(static_cast<size_t>(loaded.model->vocabulary().size())) {
-    std::vector<PageId> pages;
-    for (size_t i = 0; i < prompts.size() * kPagesASequence; ++i) {
-      pages.push_back({static_cast<int32_t>(i)});
-    }
+    std::vector<PageId> pages(prompts.size() * kPagesASequence);
+    for (size_t i = 0; i < pages.size(); ++i) pages[i].value = static_cast<int32_t>(i);
     shuffle(pages, rng_);
     const size_t groups = loaded.model->state_layout().groups.size();
     const std::vector<int> counts(groups, static_cast<int>(pages.size()));
@@ -49,6 +47,7 @@ class Batch {
     while (step()) {
     }
     std::vector<std::vector<float>> out;
+    out.reserve(sequences_.size());
     for (const Sequence& s : sequences_) out.push_back(s.logits);
     return out;
   }
@@ -126,6 +125,7 @@ class BatchTest : public ::testing::TestWithParam<Case> {
   // Whether each sequence gets in each of three batches what it gets alone.
   bool same_in_company(Loaded loaded) const {
     std::vector<std::vector<float>> alone;
+    alone.reserve(prompts_.size());
     for (const auto& ids : prompts_) alone.push_back(loaded.score(ids));
     for (const uint64_t seed : {1, 2, 3}) {
       const auto together = Batch(loaded, prompts_, seed).logits();

@@ -156,8 +156,8 @@ TEST_F(GgufModelTest, Gemma3GivesTheSameBitsAsItsDirectory) {
   const testing::MadeModel model = {.family = "gemma3", .layers = 4, .window = 7};
   testing::write_hugging_face(model, folder_);
   testing::write_gguf(model, folder_);
-  std::vector<int64_t> ids;
-  for (int64_t i = 0; i < 40; ++i) ids.push_back(i * 5 % model.vocab);
+  std::vector<int64_t> ids(40);
+  for (size_t i = 0; i < ids.size(); ++i) ids[i] = static_cast<int64_t>(i) * 5 % model.vocab;
   EXPECT_TRUE(
       testing::same_bits(logits(folder_.path("model.gguf"), ids), logits(folder_.path(), ids)));
 }

@@ -16,6 +16,7 @@ constexpr int kPromptTokens = 70;  // three pages, more than a chunk of 64 rows
 
 std::vector<int64_t> made_ids(int count, int vocab, int salt) {
   std::vector<int64_t> ids;
+  ids.reserve(static_cast<size_t>(count));
   for (int i = 0; i < count; ++i) ids.push_back((i * 31 + salt * 17 + 5) % vocab);
   return ids;
 }

@@ -21,6 +21,7 @@ class RunnerTest : public ::testing::Test {
   }
   std::vector<TokenId> prompt(int64_t tokens) const {
     std::vector<int64_t> ids;
+    ids.reserve(static_cast<size_t>(tokens));
     for (int64_t i = 0; i < tokens; ++i) ids.push_back(i * 31 % 384);
     return loaded_.model->vocabulary().admit_all(ids).value();
   }

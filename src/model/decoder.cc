@@ -35,10 +35,10 @@ Status Decoder::bind_ends(WeightBinder& binder, float norm_offset) {
   LOCKSTEP_ASSIGN_OR_RETURN(final_norm_,
                             binder.norm(kNoLayer, kFinalNormName, hidden, norm_offset));
 
-  const auto allocate = [&](int rows, int64_t width, std::unique_ptr<device::Buffer>& out) {
-    auto buffer = device_.alloc(rows, static_cast<int>(width));
-    if (buffer.ok()) out = *std::move(buffer);
-    return buffer.status();
+  const auto allocate = [&](int rows, int64_t width,
+                            std::unique_ptr<device::Buffer>& out) -> Status {
+    LOCKSTEP_ASSIGN_OR_RETURN(out, device_.alloc(rows, static_cast<int>(width)));
+    return ok_status();
   };
   const int64_t q_width = config_.heads * config_.head_size;
   const int64_t kv_width = config_.kv_heads * config_.head_size;

@@ -22,6 +22,7 @@ void expect_close(const std::vector<float>& ours, const std::vector<double>& exp
 
 std::vector<double> plain(double theta, int64_t rotary) {
   std::vector<double> out;
+  out.reserve(static_cast<size_t>(rotary / 2));
   for (int64_t i = 0; i < rotary / 2; ++i) {
     out.push_back(std::pow(theta, -2.0 * static_cast<double>(i) / static_cast<double>(rotary)));
   }

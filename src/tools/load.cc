@@ -62,7 +62,7 @@ std::string model_store() {
 StatusOr<std::string> resolve_model(const std::string& model) {
   const std::string store = model_store();
   if (model.empty()) {
-    const std::string path = fmt::format("{}/{}.gguf", store, kDefaultModel);
+    std::string path = fmt::format("{}/{}.gguf", store, kDefaultModel);
     if (exists(path)) return path;
     return not_found(
         "the default model is not at {}; fetch it with `make model`, or name one with -m", path);

@@ -1,6 +1,9 @@
 // lockstep: the program. Parses the command line, runs one subcommand, prints its error.
 //
 // Exit status: 0, 1 for an error, 2 for a command line that makes no sense.
+#include <cstdio>
+#include <new>
+
 #include "device/cpu/isa.h"
 #include "device/cuda_device.h"
 #include "tools/commands.h"
@@ -62,4 +65,13 @@ int main(int argc, char** argv) {
 }  // namespace
 }  // namespace lockstep::tools
 
-int main(int argc, char** argv) { return lockstep::tools::main(argc, argv); }
+int main(int argc, char** argv) {
+  try {
+    return lockstep::tools::main(argc, argv);
+  } catch (const std::bad_alloc&) {
+    std::fputs("error: out of memory\n", stderr);
+  } catch (...) {
+    std::fputs("error: a fault of this program\n", stderr);
+  }
+  return 1;
+}

@@ -58,6 +58,7 @@ class CliTest : public ::testing::Test {
 
 TEST_F(CliTest, LogitsMeetTheGolden) {
   std::vector<std::vector<int64_t>> prompts;
+  prompts.reserve(engine::testing::kGoldenPrompts);
   for (int i = 0; i < engine::testing::kGoldenPrompts; ++i) {
     prompts.push_back(golden_.ids("tokens_" + std::to_string(i)));
   }

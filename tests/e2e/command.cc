@@ -28,6 +28,7 @@ constexpr int kSilenceMs = 60'000;
   std::vector<std::string> words = {LOCKSTEP_PROGRAM};
   words.insert(words.end(), command.arguments.begin(), command.arguments.end());
   std::vector<char*> argv;
+  argv.reserve(words.size() + 1);
   for (std::string& word : words) argv.push_back(word.data());
   argv.push_back(nullptr);
   ::execv(argv[0], argv.data());

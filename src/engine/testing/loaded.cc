@@ -40,6 +40,7 @@ std::vector<int32_t> Loaded::continue_greedily(const std::vector<int64_t>& promp
   request.max_tokens = tokens;
   const auto result = must(runner->generate(must(model->vocabulary().admit_all(prompt)), request));
   std::vector<int32_t> ids;
+  ids.reserve(result.tokens.size());
   for (const TokenId id : result.tokens) ids.push_back(id.value());
   return ids;
 }
