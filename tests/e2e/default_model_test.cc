@@ -33,7 +33,7 @@ class DefaultModelTest : public ::testing::Test {
   }
   // The answer as JSON.
   Outcome ask(const std::vector<std::string>& flags, const std::string& isa = "") const {
-    std::vector<std::string> arguments = {"run", "--system", kSystem, "-p", kQuestion, "--json"};
+    std::vector<std::string> arguments = {"run", "-p", kQuestion, "--json"};
     arguments.insert(arguments.end(), flags.begin(), flags.end());
     return Command{arguments, {"LOCKSTEP_ISA=" + isa}}.run();
   }
@@ -52,7 +52,7 @@ TEST_F(DefaultModelTest, KnowsTheCapitalOfFranceOnEveryInstructionSetAndThreadCo
   }
 }
 
-TEST_F(DefaultModelTest, KnowsItInFullPrecisionWithItsOwnSystemMessage) {
+TEST_F(DefaultModelTest, KnowsItInFullPrecision) {
   const auto result =
       Command{{"run", "-p", kQuestion, "--profile", "cpu-f32-1", "--json"}, {}}.run();
   EXPECT_THAT(JsonOut(result.out).text("text"), HasSubstr("Paris"));
