@@ -19,7 +19,7 @@ void split_nibbles(const std::byte* qs, int offset, QuantGroup& g) {
   for (int i = 0; i < 16; ++i) {
     const uint8_t b = byte_at(qs, i);
     g.codes[static_cast<size_t>(i)] = static_cast<int8_t>((b & 15) - offset);
-    g.codes[static_cast<size_t>(i + 16)] = static_cast<int8_t>((b >> 4) - offset);
+    g.codes[static_cast<size_t>(i) + 16] = static_cast<int8_t>((b >> 4) - offset);
   }
 }
 

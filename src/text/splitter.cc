@@ -1,6 +1,7 @@
 #include "text/splitter.h"
 
 #include <algorithm>
+#include <ranges>
 #include <utility>
 
 #include "formats/pre_tokenizers.h"
@@ -31,17 +32,17 @@ void parts_of(std::span<const MatchSpan> matches, size_t text_bytes, bool invert
 
 // Joins each match to the part before it, unless that is a match itself. Going through the parts
 // in reverse joins to the part after.
-template <class Iterator>
-void join_matches(Iterator begin, Iterator end, std::vector<Part>& joined) {
+template <class Parts>
+void join_matches(const Parts& parts, std::vector<Part>& joined) {
   bool previous_match = false;
-  for (auto part = begin; part != end; ++part) {
-    if (part->match && !previous_match && !joined.empty()) {
+  for (const Part& part : parts) {
+    if (part.match && !previous_match && !joined.empty()) {
       Part& last = joined.back();
-      last = {std::min(last.begin, part->begin), std::max(last.end, part->end), false};
+      last = {std::min(last.begin, part.begin), std::max(last.end, part.end), false};
     } else {
-      joined.push_back(*part);
+      joined.push_back(part);
     }
-    previous_match = part->match;
+    previous_match = part.match;
   }
 }
 
@@ -64,10 +65,10 @@ void apply(SplitBehavior behavior, std::vector<Part>& parts) {
       std::erase_if(parts, [](const Part& part) { return part.match; });
       return;
     case SplitBehavior::kMergedWithPrevious:
-      join_matches(parts.begin(), parts.end(), joined);
+      join_matches(parts, joined);
       break;
     case SplitBehavior::kMergedWithNext:
-      join_matches(parts.rbegin(), parts.rend(), joined);
+      join_matches(std::views::reverse(parts), joined);
       std::ranges::reverse(joined);
       break;
     case SplitBehavior::kContiguous:

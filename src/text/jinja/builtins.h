@@ -59,7 +59,7 @@ class Parameters {
   StatusOr<int64_t> integer(size_t i) const;
   StatusOr<int64_t> integer_or(size_t i, int64_t fallback) const;
   StatusOr<Value> value(size_t i) const;
-  Value value_or(size_t i, Value fallback) const;
+  Value value_or(size_t i, const Value& fallback) const;
   bool truth_or(size_t i, bool fallback) const;
   bool given(size_t i) const { return values_[i] != nullptr && !values_[i]->is_none(); }
 

@@ -112,8 +112,8 @@ StatusOr<Value> Parameters::value(size_t i) const {
   return invalid_argument("parameter '{}' is missing", names_[i]);
 }
 
-Value Parameters::value_or(size_t i, Value fallback) const {
-  return values_[i] != nullptr ? *values_[i] : std::move(fallback);
+Value Parameters::value_or(size_t i, const Value& fallback) const {
+  return values_[i] != nullptr ? *values_[i] : fallback;
 }
 
 bool Parameters::truth_or(size_t i, bool fallback) const {

@@ -157,6 +157,7 @@ StatusOr<std::vector<const Keyed*>> sorted(Runtime& runtime, const std::vector<K
     return false;
   };
   std::vector<const Keyed*> order;
+  order.reserve(keyed.size());
   for (const Keyed& one : keyed) order.push_back(&one);
   std::ranges::stable_sort(order, before);
   if (!status.ok()) return status;

@@ -180,6 +180,7 @@ class JsonWriter {
   Status object(const Dict& dict, int level) {
     if (dict.entries.empty()) return literal("{}");
     std::vector<const std::pair<Value, Value>*> entries;
+    entries.reserve(dict.entries.size());
     for (const auto& entry : dict.entries) entries.push_back(&entry);
     if (style_.sort_keys) {
       std::ranges::stable_sort(entries, [](const auto* a, const auto* b) {
