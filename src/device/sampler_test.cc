@@ -92,7 +92,7 @@ int32_t by_definition(const std::vector<float>& logits, const SamplingParams& pa
 // Logits on a coarse grid, so that ties are common; sometimes infinities and NaNs.
 std::vector<float> random_row(CounterRng& rng) {
   std::vector<float> logits(1 + rng.below(rng.below(8) == 0 ? 3000 : 40));
-  const auto grid = static_cast<int64_t>(1 + rng.below(60));
+  const int64_t grid = 1 + int64_t{rng.below(60)};
   const bool special = rng.below(4) == 0;
   for (float& x : logits) {
     x = static_cast<float>(rng.between(-grid, grid)) * 0.25f;
