@@ -1,5 +1,6 @@
 #include "chat/terminal.h"
 
+#include <poll.h>
 #include <signal.h>
 #include <unistd.h>
 
@@ -17,20 +18,35 @@ struct sigaction g_previous;
 
 void on_interrupt(int) { g_interrupted = true; }
 
+// Waits for input; false at Ctrl-C. SIGINT is let in only while waiting: between a look at the flag
+// and a plain read() it would be lost, and the read would go on.
+bool wait_for_input() {
+  sigset_t interrupt;
+  sigset_t before;
+  sigemptyset(&interrupt);
+  sigaddset(&interrupt, SIGINT);
+  pthread_sigmask(SIG_BLOCK, &interrupt, &before);
+  pollfd input = {.fd = STDIN_FILENO, .events = POLLIN, .revents = 0};
+  while (!InterruptScope::interrupted() && ::ppoll(&input, 1, nullptr, &before) < 0) {
+    if (errno != EINTR) break;
+  }
+  pthread_sigmask(SIG_SETMASK, &before, nullptr);
+  return !InterruptScope::interrupted();
+}
+
 // One line without its end; empty at the end of input or on Ctrl-C.
 std::optional<std::string> read_line() {
   std::string line;
-  while (true) {
+  while (wait_for_input()) {
     char c;
     const ssize_t n = ::read(STDIN_FILENO, &c, 1);
-    if (n <= 0) {
-      if (n < 0 && !InterruptScope::interrupted() && errno == EINTR) continue;
-      if (n == 0 && !line.empty()) return line;
-      return std::nullopt;
-    }
+    if (n < 0 && errno == EINTR) continue;
+    if (n == 0 && !line.empty()) return line;
+    if (n <= 0) return std::nullopt;
     if (c == '\n') return line;
     line += c;
   }
+  return std::nullopt;
 }
 
 void print(std::string_view text) {

@@ -114,10 +114,18 @@ bool Terminal::wait_for(std::string_view text) {
 int Terminal::finish() {
   while (read_more()) {
   }
-  int status = 0;
-  ::waitpid(process_, &status, 0);
-  process_ = -1;
-  return WIFEXITED(status) ? WEXITSTATUS(status) : -1;
+  // It has closed the terminal or been silent for long: what has not ended soon does not end.
+  constexpr int kTries = 100;
+  constexpr int kPauseMs = 100;
+  for (int i = 0; i < kTries; ++i) {
+    int status = 0;
+    if (::waitpid(process_, &status, WNOHANG) == process_) {
+      process_ = -1;
+      return WIFEXITED(status) ? WEXITSTATUS(status) : -1;
+    }
+    ::poll(nullptr, 0, kPauseMs);
+  }
+  return -1;  // the destructor ends it
 }
 
 }  // namespace lockstep::e2e
