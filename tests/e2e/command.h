@@ -38,7 +38,7 @@ class Terminal {
   bool wait_for(std::string_view text);
   // All that was shown, standard error included.
   const std::string& shown() const { return shown_; }
-  // The exit status once the program has ended; -1 for a signal.
+  // The exit status once the program has ended; -1 for a signal, or when it does not end.
   int finish();
 
  private:
