@@ -12,7 +12,7 @@ constexpr LinearKernels make_linear_kernels() {
   constexpr int kNibbleTiles = 6;
   constexpr int kSixBitTiles = 3;
   constexpr int kInt8Rows = kInt8TileRows % kInt8Terms == 0 ? kInt8TileRows : 2 * kInt8TileRows;
-  constexpr int kNeverUnpack = kMaxPanelRows;  // Q8_0 is bytes already
+  constexpr int kNeverUnpack = kMaxPanelRows;  // bytes already, or a type not tuned yet
   return {
       .activations =
           {
@@ -31,6 +31,9 @@ constexpr LinearKernels make_linear_kernels() {
               multiply_panel<Int8Kernel<FormatQ4_1, kNibbleTiles>>,
               multiply_panel<Int8Kernel<FormatQ4_K, kNibbleTiles>>,
               multiply_panel<Int8Kernel<FormatQ6_K, kSixBitTiles>>,
+              multiply_panel<Int8Kernel<FormatQ2_K, kNeverUnpack>>,
+              multiply_panel<Int8Kernel<FormatBytes, kNeverUnpack>>,
+              multiply_panel<Int8Kernel<FormatFiveBits, kNeverUnpack>>,
           },
   };
 }

@@ -20,6 +20,7 @@
 #include "device/cpu/kernels.h"
 #include "device/cpu/linear.h"
 #include "device/cpu/packed_linear.h"
+#include "device/testing/test_tensors.h"
 
 namespace lockstep::device::cpu {
 namespace {
@@ -31,10 +32,14 @@ struct Type {
 };
 
 constexpr Type kTypes[] = {
-    {"Q4_0", DType::kQ4_0, Arithmetic::kInt8},    {"Q4_1", DType::kQ4_1, Arithmetic::kInt8},
-    {"Q4_K", DType::kQ4_K, Arithmetic::kInt8},    {"Q6_K", DType::kQ6_K, Arithmetic::kInt8},
-    {"Q8_0", DType::kQ8_0, Arithmetic::kInt8},    {"BF16", DType::kBF16, Arithmetic::kBF16},
-    {"BF16-f32", DType::kBF16, Arithmetic::kF32}, {"F16", DType::kF16, Arithmetic::kF32},
+    {"Q4_0", DType::kQ4_0, Arithmetic::kInt8},     {"Q4_1", DType::kQ4_1, Arithmetic::kInt8},
+    {"Q4_K", DType::kQ4_K, Arithmetic::kInt8},     {"Q6_K", DType::kQ6_K, Arithmetic::kInt8},
+    {"Q8_0", DType::kQ8_0, Arithmetic::kInt8},     {"Q5_0", DType::kQ5_0, Arithmetic::kInt8},
+    {"Q5_1", DType::kQ5_1, Arithmetic::kInt8},     {"Q2_K", DType::kQ2_K, Arithmetic::kInt8},
+    {"Q3_K", DType::kQ3_K, Arithmetic::kInt8},     {"Q5_K", DType::kQ5_K, Arithmetic::kInt8},
+    {"IQ4_NL", DType::kIQ4_NL, Arithmetic::kInt8}, {"IQ4_XS", DType::kIQ4_XS, Arithmetic::kInt8},
+    {"MXFP4", DType::kMXFP4, Arithmetic::kInt8},   {"BF16", DType::kBF16, Arithmetic::kBF16},
+    {"BF16-f32", DType::kBF16, Arithmetic::kF32},  {"F16", DType::kF16, Arithmetic::kF32},
     {"F32", DType::kF32, Arithmetic::kF32},
 };
 
@@ -61,15 +66,13 @@ std::vector<std::byte> make_weight(DType dtype, int64_t outputs, int64_t inputs)
       case DType::kBF16:
         put(at, static_cast<uint16_t>(0x3f00u | (bits & 0x807fu)));
         break;
-      case DType::kQ6_K:
-        put(at + 208, f16);
+      case DType::kMXFP4:
+        put(at, static_cast<uint8_t>(127));
         break;
-      case DType::kQ4_1:
-      case DType::kQ4_K:
-        put(at + 2, f16);
-        [[fallthrough]];
       default:
-        put(at, f16);
+        for (const int scale : contract::f16_offsets(dtype)) {
+          put(at + static_cast<size_t>(scale), f16);
+        }
     }
   }
   return bytes;

@@ -21,6 +21,16 @@ struct Int8Unit {
 };
 static_assert(sizeof(Int8Unit) == 48);
 
+// 2^kShift times the sum of q in one half.
+template <int kShift>
+I half_sum(const Int8Unit& a, int half) {
+  const I first = Lanes::broadcast_int(&a.sum_first);
+  if (half == 0) return Lanes::template shl<kShift>(first);
+  const I sum =
+      Lanes::isub(Lanes::iset(0), Lanes::template sra<7>(Lanes::broadcast_int(&a.start8)));
+  return Lanes::template shl<kShift>(Lanes::isub(sum, first));
+}
+
 // `rest` becomes x - q d.
 inline void quantise_block(const float* x, Int8Unit& to, float* rest) {
   constexpr int32_t kInfinity = 0x7f800000;
@@ -76,8 +86,9 @@ inline void pack_int8(const float* in, ptrdiff_t in_stride, int rows, int elemen
 //   at(slice, block)          where the block is
 //   codes(block, output, s)   vectors of step s and of step s + 4
 //   start(unit, half)         what the integer sum starts from
-//   scale, minimum            factors of d and of d_sum (where kMinimum)
-//   half_scale(block, output, half)   where kHalves is 2
+//   scale                     factor of d
+//   minimum                   factor of d_sum, or, where kHalves is 2, of -d (where kMinimum)
+//   half_scale, half_minimum(block, output, half)   where kHalves is 2 (and kMinimum)
 
 struct CodePair {
   I low[kVectors];   // step s
@@ -172,7 +183,7 @@ struct FormatQ4_K {
   }
   static F minimum(Block b, int output) {
     const F mn = Lanes::to_float(Lanes::load_u8(b.group->mn + output));
-    return Lanes::mul(Lanes::sub(Lanes::zero(), Lanes::load_f16(b.super->dmin + output)), mn);
+    return Lanes::neg(Lanes::mul(Lanes::load_f16(b.super->dmin + output), mn));
   }
 };
 
@@ -198,11 +209,8 @@ struct FormatQ6_K {
     }
     return c;
   }
-  static I start(const Int8Unit& a, int half) {  // -32 (sum of the half)
-    const I first =
-        Lanes::isub(Lanes::iset(0), Lanes::template shl<5>(Lanes::broadcast_int(&a.sum_first)));
-    if (half == 0) return first;
-    return Lanes::isub(Lanes::template sra<2>(Lanes::broadcast_int(&a.start8)), first);
+  static I start(const Int8Unit& a, int half) {
+    return Lanes::isub(Lanes::iset(0), half_sum<5>(a, half));  // -32 (sum of the half)
   }
   static F scale(Block b, int output) { return Lanes::load_f16(b.super->d + output); }
   static F half_scale(Block b, int output, int half) {
@@ -217,6 +225,84 @@ struct FormatQ6_K {
                     : s == 2 ? pairs
                              : Lanes::template shr<2>(pairs);
     return Lanes::iand(moved, Lanes::iset(0x30303030));
+  }
+};
+
+struct FormatQ2_K {
+  using Dot = Lanes::Dot4;
+  struct Block {
+    const PackedQ2_K* super;
+    const PackedQ2_K::Group* group;
+  };
+  static constexpr int kSliceBytes = kSliceElements / 256 * sizeof(PackedQ2_K);
+  static constexpr int kHalves = 2;
+  static constexpr bool kMinimum = true;
+  static Block at(const std::byte* slice, int block) {
+    const auto* super = reinterpret_cast<const PackedQ2_K*>(slice) + block / 8;
+    return {super, &super->groups[block % 8]};
+  }
+  static CodePair codes(Block b, int output, int s) {
+    return nibble_codes(b.group->codes, output, s);
+  }
+  static I start(const Int8Unit&, int) { return Lanes::iset(0); }
+  static F scale(Block b, int output) { return Lanes::load_f16(b.super->d + output); }
+  static F minimum(Block b, int output) { return Lanes::load_f16(b.super->dmin + output); }
+  static F half_scale(Block b, int output, int half) {
+    return Lanes::to_float(Lanes::load_u8(b.group->sc[half] + output));
+  }
+  static F half_minimum(Block b, int output, int half) {
+    return Lanes::to_float(Lanes::load_u8(b.group->mn[half] + output));
+  }
+};
+
+struct FormatBytes {
+  using Dot = Lanes::Dot8;
+  using Block = const PackedBytes*;
+  static constexpr int kSliceBytes = kSliceElements / 32 * sizeof(PackedBytes);
+  static constexpr int kHalves = 1;
+  static constexpr bool kMinimum = false;
+  static Block at(const std::byte* slice, int block) {
+    return reinterpret_cast<Block>(slice) + block;
+  }
+  static CodePair codes(Block b, int output, int s) { return byte_codes(b->codes, output, s); }
+  static I start(const Int8Unit& a, int) { return Lanes::broadcast_int(&a.start8); }
+  static F scale(Block b, int output) { return Lanes::load(b->scale + output); }
+};
+
+struct FormatFiveBits {
+  using Dot = Lanes::Dot6;
+  using Block = const PackedFiveBits*;
+  static constexpr int kSliceBytes = kSliceElements / 32 * sizeof(PackedFiveBits);
+  static constexpr int kHalves = 1;
+  static constexpr bool kMinimum = true;
+  static Block at(const std::byte* slice, int block) {
+    return reinterpret_cast<Block>(slice) + block;
+  }
+  static CodePair codes(Block b, int output, int s) {
+    CodePair c = nibble_codes(b->low, output, s);
+    for (int v = 0; v < kVectors; ++v) {
+      const I bits = Lanes::load_int(b->high[output + v * Lanes::kLanes]);
+      c.low[v] = Lanes::ior(c.low[v], fifth_bit(bits, s));
+      c.high[v] = Lanes::ior(c.high[v], fifth_bit(bits, s + 4));
+    }
+    return c;
+  }
+  static I start(const Int8Unit&, int) { return Lanes::iset(0); }
+  static F scale(Block b, int output) { return Lanes::load(b->scale + output); }
+  static F minimum(Block b, int output) { return Lanes::load(b->minimum + output); }
+
+ private:
+  // Bit `step` of each byte, moved to bit 4.
+  static I fifth_bit(I bits, int step) {
+    const I moved = step == 0   ? Lanes::template shl<4>(bits)
+                    : step == 1 ? Lanes::template shl<3>(bits)
+                    : step == 2 ? Lanes::template shl<2>(bits)
+                    : step == 3 ? Lanes::template shl<1>(bits)
+                    : step == 4 ? bits
+                    : step == 5 ? Lanes::template shr<1>(bits)
+                    : step == 6 ? Lanes::template shr<2>(bits)
+                                : Lanes::template shr<3>(bits);
+    return Lanes::iand(moved, Lanes::iset(0x10101010));
   }
 };
 
@@ -335,6 +421,27 @@ F sum_as_float(const BlockSums<Format, kRows>& acc, typename Format::Block b, in
   }
 }
 
+// Adds the minimum's term to the chains of rows a[0..kRows).
+template <class Format, int kRows>
+[[gnu::always_inline]] inline void add_minimum(F (&acc)[kRows][kVectors], typename Format::Block b,
+                                               int output, const Int8Unit* a) {
+  for (int v = 0; v < kVectors; ++v) {
+    const int n = output + v * Lanes::kLanes;
+    const F minimum = Format::minimum(b, n);
+    for (int r = 0; r < kRows; ++r) {
+      if constexpr (Format::kHalves == 1) {
+        acc[r][v] = Lanes::fma(minimum, Lanes::set(a[r].d_sum), acc[r][v]);
+      } else {  // mn0 sum0 + mn1 sum1, exact as in sum_as_float
+        const F first = Lanes::to_float(half_sum<0>(a[r], 0));
+        const F second = Lanes::to_float(half_sum<0>(a[r], 1));
+        const F t = Lanes::fma(second, Format::half_minimum(b, n, 1),
+                               Lanes::mul(first, Format::half_minimum(b, n, 0)));
+        acc[r][v] = Lanes::nfma(t, Lanes::mul(minimum, Lanes::set(a[r].d)), acc[r][v]);
+      }
+    }
+  }
+}
+
 // Adds a block's terms to the chains of rows a[0..kRows).
 template <class Format, int kRows>
 [[gnu::always_inline]] inline void add_block(F (&acc)[kRows][kVectors], typename Format::Block b,
@@ -347,14 +454,7 @@ template <class Format, int kRows>
       acc[r][v] = Lanes::fma(s, Lanes::mul(scale, Lanes::set(a[r].d)), acc[r][v]);
     }
   }
-  if constexpr (Format::kMinimum) {
-    for (int v = 0; v < kVectors; ++v) {
-      const F minimum = Format::minimum(b, output + v * Lanes::kLanes);
-      for (int r = 0; r < kRows; ++r) {
-        acc[r][v] = Lanes::fma(minimum, Lanes::set(a[r].d_sum), acc[r][v]);
-      }
-    }
-  }
+  if constexpr (Format::kMinimum) add_minimum<Format>(acc, b, output, a);
 }
 
 template <class Format>
@@ -409,11 +509,11 @@ struct Int8Kernel {
     const auto prefetch = [&](int tile) {
       return Prefetch(weights, kSliceBytes, kSliceElements / kBlock, tile, job.tile_count);
     };
-    if (job.tile_count <= kDirectTiles) {
+    if (kDirectTiles >= kMaxPanelRows || job.tile_count <= kDirectTiles) {
       for (int t = 0; t < job.tile_count; ++t) {
         int8_tile<Format>(weights, blocks, job.tiles[t], a, totals, first, prefetch(t));
       }
-    } else {
+    } else if constexpr (kDirectTiles < kMaxPanelRows) {
       multiply_unpacked(job, weights, blocks, a, totals, first, prefetch);
     }
   }

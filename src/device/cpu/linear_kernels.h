@@ -21,13 +21,16 @@ enum class Packing : uint8_t {
   kF16,
   kBF16Wide,  // bf16 held, multiplied as f32
   kBF16,      // bf16 held, bf16 activations
-  kQ8_0,
+  kQ8_0,      // and Q5_0, IQ4_NL
   kQ4_0,
   kQ4_1,
   kQ4_K,
-  kQ6_K,
+  kQ6_K,  // and Q3_K
+  kQ2_K,
+  kBytes,     // IQ4_XS, MXFP4
+  kFiveBits,  // Q5_1, Q5_K
 };
-inline constexpr int kPackings = 9;
+inline constexpr int kPackings = 12;
 
 // What the rows are turned into before they meet a matrix.
 enum class ActivationKind : uint8_t { kF32, kBF16, kInt8 };

@@ -5,6 +5,10 @@
 //                 even element, an odd K's last high half +0
 //   block types   one of the structs below a block (or superblock) of K
 //
+// Types that no struct is named after go into the smallest that holds their codes and scales as
+// they are: more bytes than in the file (IQ4_NL, Q3_K and MXFP4 twice as many), but no kernel of
+// their own.
+//
 // In `codes[step][output][4]` a lane of 32 bits holds four consecutive k of one output: the operand
 // of a byte dot product. Nibbles: the low one is step s, the high one step s + 4.
 #pragma once
@@ -52,11 +56,37 @@ struct PackedQ6_K {
   Group groups[8];
 };
 
+struct PackedQ2_K {
+  struct Group {
+    uint8_t codes[4][kPanelOutputs][4];  // nibbles
+    uint8_t sc[2][kPanelOutputs];        // of the halves, as in Q6_K
+    uint8_t mn[2][kPanelOutputs];
+  };
+  uint16_t d[kPanelOutputs];
+  uint16_t dmin[kPanelOutputs];
+  Group groups[8];
+};
+
+struct PackedBytes {
+  uint8_t codes[8][kPanelOutputs][4];  // code + 128
+  float scale[kPanelOutputs];          // d * sc
+};
+
+struct PackedFiveBits {
+  uint8_t low[4][kPanelOutputs][4];  // nibbles of the code
+  uint8_t high[kPanelOutputs][4];    // bit s: the fifth bit of step s
+  float scale[kPanelOutputs];        // d * sc
+  float minimum[kPanelOutputs];      // -(m * mn): is added
+};
+
 // Every block keeps the next one on a cache line.
 static_assert(sizeof(PackedQ8_0) == 1088 && sizeof(PackedQ8_0) % 64 == 0);
 static_assert(sizeof(PackedQ4_0) == 576 && sizeof(PackedQ4_0) % 64 == 0);
 static_assert(sizeof(PackedQ4_1) == 640 && sizeof(PackedQ4_1) % 64 == 0);
 static_assert(sizeof(PackedQ4_K) == 4736 && sizeof(PackedQ4_K) % 64 == 0);
 static_assert(sizeof(PackedQ6_K) == 6720 && sizeof(PackedQ6_K) % 64 == 0);
+static_assert(sizeof(PackedQ2_K) == 5248 && sizeof(PackedQ2_K) % 64 == 0);
+static_assert(sizeof(PackedBytes) == 1152 && sizeof(PackedBytes) % 64 == 0);
+static_assert(sizeof(PackedFiveBits) == 896 && sizeof(PackedFiveBits) % 64 == 0);
 
 }  // namespace lockstep::device::cpu

@@ -38,61 +38,70 @@ void get_nibbles(const Nibbles& codes, int output, int offset, QuantGroup& g) {
   }
 }
 
-// ---- One output's group in each block type's struct: put and its inverse, get.
+void put_bytes(uint8_t (&codes)[8][kPanelOutputs][4], int output, const QuantGroup& g) {
+  for (size_t i = 0; i < kGroupSize; ++i) {
+    codes[i / 4][output][i % 4] = static_cast<uint8_t>(g.codes[i] + 128);
+  }
+}
+
+void get_bytes(const uint8_t (&codes)[8][kPanelOutputs][4], int output, QuantGroup& g) {
+  for (size_t i = 0; i < kGroupSize; ++i) {
+    g.codes[i] = static_cast<int8_t>(codes[i / 4][output][i % 4] - 128);
+  }
+}
+
+// ---- One output's group in each struct: put and its inverse, get, which returns the same values
+// in the form that the struct keeps. Scales that came from f16 go back exactly.
 
 void put(PackedQ8_0& block, int64_t, int output, const QuantGroup& g) {
-  for (size_t i = 0; i < kGroupSize; ++i) {
-    block.codes[i / 4][output][i % 4] = static_cast<uint8_t>(g.codes[i] + 128);
-  }
-  block.d[output] = g.d;
+  put_bytes(block.codes, output, g);
+  block.d[output] = f16_from_f32(g.d);
 }
 
 void get(const PackedQ8_0& block, int64_t, int output, QuantGroup& g) {
-  for (size_t i = 0; i < kGroupSize; ++i) {
-    g.codes[i] = static_cast<int8_t>(block.codes[i / 4][output][i % 4] - 128);
-  }
-  g.d = block.d[output];
+  get_bytes(block.codes, output, g);
+  g.d = f32_from_f16(block.d[output]);
 }
 
 void put(PackedQ4_0& block, int64_t, int output, const QuantGroup& g) {
   put_nibbles(block.codes, output, g, 8);
-  block.d[output] = g.d;
+  block.d[output] = f16_from_f32(g.d);
 }
 
 void get(const PackedQ4_0& block, int64_t, int output, QuantGroup& g) {
   get_nibbles(block.codes, output, 8, g);
-  g.d = block.d[output];
+  g.d = f32_from_f16(block.d[output]);
 }
 
 void put(PackedQ4_1& block, int64_t, int output, const QuantGroup& g) {
   put_nibbles(block.codes, output, g, 0);
-  block.d[output] = g.d;
-  block.m[output] = g.m;
+  block.d[output] = f16_from_f32(g.d);
+  block.m[output] = f16_from_f32(g.m);
 }
 
 void get(const PackedQ4_1& block, int64_t, int output, QuantGroup& g) {
   get_nibbles(block.codes, output, 0, g);
-  g.d = block.d[output];
-  g.m = block.m[output];
+  g.d = f32_from_f16(block.d[output]);
+  g.m = f32_from_f16(block.m[output]);
+  g.mn = {-1, -1};
 }
 
 void put(PackedQ4_K& block, int64_t group, int output, const QuantGroup& g) {
   PackedQ4_K::Group& to = block.groups[group % 8];
   put_nibbles(to.codes, output, g, 0);
   to.sc[output] = static_cast<uint8_t>(g.sc[0]);
-  to.mn[output] = g.mn;
-  block.d[output] = g.d;
-  block.dmin[output] = g.m;
+  to.mn[output] = static_cast<uint8_t>(g.mn[0]);
+  block.d[output] = f16_from_f32(g.d);
+  block.dmin[output] = f16_from_f32(g.m);
 }
 
 void get(const PackedQ4_K& block, int64_t group, int output, QuantGroup& g) {
   const PackedQ4_K::Group& from = block.groups[group % 8];
   get_nibbles(from.codes, output, 0, g);
-  const auto sc = static_cast<int8_t>(from.sc[output]);
-  g.sc = {sc, sc};
-  g.mn = from.mn[output];
-  g.d = block.d[output];
-  g.m = block.dmin[output];
+  g.sc.fill(static_cast<int8_t>(from.sc[output]));
+  g.mn.fill(static_cast<int8_t>(from.mn[output]));
+  g.d = f32_from_f16(block.d[output]);
+  g.m = f32_from_f16(block.dmin[output]);
 }
 
 void put(PackedQ6_K& block, int64_t group, int output, const QuantGroup& g) {
@@ -103,7 +112,7 @@ void put(PackedQ6_K& block, int64_t group, int output, const QuantGroup& g) {
     to.high[i / 16][output][i % 4] |= static_cast<uint8_t>(top << (2 * (i / 4 % 4)));
   }
   for (size_t half = 0; half < 2; ++half) to.sc[half][output] = g.sc[half];
-  block.d[output] = g.d;
+  block.d[output] = f16_from_f32(g.d);
 }
 
 void get(const PackedQ6_K& block, int64_t group, int output, QuantGroup& g) {
@@ -114,7 +123,59 @@ void get(const PackedQ6_K& block, int64_t group, int output, QuantGroup& g) {
     g.codes[i] = static_cast<int8_t>((g.codes[i] | (top << 4)) - 32);
   }
   for (size_t half = 0; half < 2; ++half) g.sc[half] = from.sc[half][output];
-  g.d = block.d[output];
+  g.d = f32_from_f16(block.d[output]);
+}
+
+void put(PackedQ2_K& block, int64_t group, int output, const QuantGroup& g) {
+  PackedQ2_K::Group& to = block.groups[group % 8];
+  put_nibbles(to.codes, output, g, 0);
+  for (size_t half = 0; half < 2; ++half) {
+    to.sc[half][output] = static_cast<uint8_t>(g.sc[half]);
+    to.mn[half][output] = static_cast<uint8_t>(g.mn[half]);
+  }
+  block.d[output] = f16_from_f32(g.d);
+  block.dmin[output] = f16_from_f32(g.m);
+}
+
+void get(const PackedQ2_K& block, int64_t group, int output, QuantGroup& g) {
+  const PackedQ2_K::Group& from = block.groups[group % 8];
+  get_nibbles(from.codes, output, 0, g);
+  for (size_t half = 0; half < 2; ++half) {
+    g.sc[half] = static_cast<int8_t>(from.sc[half][output]);
+    g.mn[half] = static_cast<int8_t>(from.mn[half][output]);
+  }
+  g.d = f32_from_f16(block.d[output]);
+  g.m = f32_from_f16(block.dmin[output]);
+}
+
+void put(PackedBytes& block, int64_t, int output, const QuantGroup& g) {
+  put_bytes(block.codes, output, g);
+  block.scale[output] = g.d * static_cast<float>(g.sc[0]);
+}
+
+void get(const PackedBytes& block, int64_t, int output, QuantGroup& g) {
+  get_bytes(block.codes, output, g);
+  g.d = block.scale[output];
+}
+
+void put(PackedFiveBits& block, int64_t, int output, const QuantGroup& g) {
+  put_nibbles(block.low, output, g, 0);
+  for (size_t i = 0; i < kGroupSize; ++i) {
+    block.high[output][i % 4] |= static_cast<uint8_t>((g.codes[i] >> 4) << (i / 4));
+  }
+  block.scale[output] = g.d * static_cast<float>(g.sc[0]);
+  block.minimum[output] = -(g.m * static_cast<float>(g.mn[0]));
+}
+
+void get(const PackedFiveBits& block, int64_t, int output, QuantGroup& g) {
+  get_nibbles(block.low, output, 0, g);
+  for (size_t i = 0; i < kGroupSize; ++i) {
+    const int bit = (block.high[output][i % 4] >> (i / 4)) & 1;
+    g.codes[i] = static_cast<int8_t>(g.codes[i] | (bit << 4));
+  }
+  g.d = block.scale[output];
+  g.m = block.minimum[output];
+  g.mn = {-1, -1};
 }
 
 template <class Block>
@@ -123,21 +184,29 @@ template <>
 constexpr int kGroupsABlock<PackedQ4_K> = 8;
 template <>
 constexpr int kGroupsABlock<PackedQ6_K> = 8;
+template <>
+constexpr int kGroupsABlock<PackedQ2_K> = 8;
 
-// Calls f with the packing's block type and the file type that it holds.
+// Calls f with the packing's struct.
 template <class F>
 void with_block_type(Packing packing, F&& f) {
   switch (packing) {
     case Packing::kQ8_0:
-      return f(std::type_identity<PackedQ8_0>(), DType::kQ8_0);
+      return f(std::type_identity<PackedQ8_0>());
     case Packing::kQ4_0:
-      return f(std::type_identity<PackedQ4_0>(), DType::kQ4_0);
+      return f(std::type_identity<PackedQ4_0>());
     case Packing::kQ4_1:
-      return f(std::type_identity<PackedQ4_1>(), DType::kQ4_1);
+      return f(std::type_identity<PackedQ4_1>());
     case Packing::kQ4_K:
-      return f(std::type_identity<PackedQ4_K>(), DType::kQ4_K);
+      return f(std::type_identity<PackedQ4_K>());
     case Packing::kQ6_K:
-      return f(std::type_identity<PackedQ6_K>(), DType::kQ6_K);
+      return f(std::type_identity<PackedQ6_K>());
+    case Packing::kQ2_K:
+      return f(std::type_identity<PackedQ2_K>());
+    case Packing::kBytes:
+      return f(std::type_identity<PackedBytes>());
+    case Packing::kFiveBits:
+      return f(std::type_identity<PackedFiveBits>());
     default:
       LOCKSTEP_CHECK(false && "a packing of blocks");
   }
@@ -162,12 +231,12 @@ void pack_blocks(DType dtype, const PanelRows& from, std::byte* panel) {
 }
 
 template <class Block>
-void read_blocks(DType dtype, const std::byte* panel, int output, int64_t inputs, float* values) {
+void read_blocks(const std::byte* panel, int output, int64_t inputs, float* values) {
   const auto* blocks = reinterpret_cast<const Block*>(panel);
   for (int64_t group = 0; group * kGroupSize < inputs; ++group) {
     QuantGroup g;
     get(blocks[group / kGroupsABlock<Block>], group, output, g);
-    for (int i = 0; i < kGroupSize; ++i) *values++ = group_value(dtype, g, i);
+    group_values(g, values + group * kGroupSize);
   }
 }
 
@@ -236,6 +305,8 @@ Packing packing_for(Arithmetic arithmetic, const TensorView& weight) {
   }
   switch (weight.dtype) {
     case DType::kQ8_0:
+    case DType::kQ5_0:
+    case DType::kIQ4_NL:
       return Packing::kQ8_0;
     case DType::kQ4_0:
       return Packing::kQ4_0;
@@ -244,7 +315,16 @@ Packing packing_for(Arithmetic arithmetic, const TensorView& weight) {
     case DType::kQ4_K:
       return Packing::kQ4_K;
     case DType::kQ6_K:
+    case DType::kQ3_K:
       return Packing::kQ6_K;
+    case DType::kQ2_K:
+      return Packing::kQ2_K;
+    case DType::kIQ4_XS:
+    case DType::kMXFP4:
+      return Packing::kBytes;
+    case DType::kQ5_1:
+    case DType::kQ5_K:
+      return Packing::kFiveBits;
     default:
       LOCKSTEP_CHECK(false && "a quantised type");
   }
@@ -276,7 +356,7 @@ int64_t panel_bytes(Packing packing, int64_t inputs) {
       break;
   }
   int64_t bytes = 0;
-  with_block_type(packing, [&]<class Block>(std::type_identity<Block>, DType) {
+  with_block_type(packing, [&]<class Block>(std::type_identity<Block>) {
     bytes = inputs / (kGroupsABlock<Block> * kGroupSize) * static_cast<int64_t>(sizeof(Block));
   });
   return bytes;
@@ -295,8 +375,8 @@ void pack_panel(Packing packing, const TensorView& weight, int64_t first, std::b
     if (packing == Packing::kF32) return pack_plain<float>(packing, weight.dtype, from, panel);
     return pack_plain<uint16_t>(packing, weight.dtype, from, panel);
   }
-  with_block_type(packing, [&]<class Block>(std::type_identity<Block>, DType dtype) {
-    pack_blocks<Block>(dtype, from, panel);
+  with_block_type(packing, [&]<class Block>(std::type_identity<Block>) {
+    pack_blocks<Block>(weight.dtype, from, panel);
   });
 }
 
@@ -306,8 +386,8 @@ void read_panel_row(Packing packing, const std::byte* panel, int output, int64_t
     for (int64_t k = 0; k < inputs; ++k) values[k] = get_plain(packing, panel, k, output);
     return;
   }
-  with_block_type(packing, [&]<class Block>(std::type_identity<Block>, DType dtype) {
-    read_blocks<Block>(dtype, panel, output, inputs, values);
+  with_block_type(packing, [&]<class Block>(std::type_identity<Block>) {
+    read_blocks<Block>(panel, output, inputs, values);
   });
 }
 

@@ -18,7 +18,7 @@ namespace {
 struct Int8Group {
   std::array<int32_t, kGroupSize> q{};
   float d = 0.0f;
-  int32_t sum = 0;
+  std::array<int32_t, 2> sum{};  // of each half of q
 };
 
 // quant32 of docs/numerics.md; x becomes what is left over.
@@ -36,7 +36,7 @@ Int8Group quantise(float* x) {
     const float scale = 127.0f / largest;
     for (int i = 0; i < kGroupSize; ++i) {
       g.q[i] = static_cast<int32_t>(std::rint(x[i] * scale));
-      g.sum += g.q[i];
+      g.sum[i / 16] += g.q[i];
     }
   }
   for (int i = 0; i < kGroupSize; ++i) x[i] = std::fma(-static_cast<float>(g.q[i]), g.d, x[i]);
@@ -56,34 +56,28 @@ int32_t integer_dot(const Int8Group& a, const QuantGroup& w, int first, int coun
 }
 
 // acc plus the terms of one block.
-float add_group(DType dtype, const Int8Group& a, const QuantGroup& w, float acc) {
-  const float dw = f32_from_f16(w.d);
-  const auto sum = static_cast<float>(a.sum);
-  if (dtype == DType::kQ6_K) {
-    const int32_t s = w.sc[0] * integer_dot(a, w, 0, 16) + w.sc[1] * integer_dot(a, w, 16, 16);
-    return std::fma(static_cast<float>(s), dw * a.d, acc);
+float add_group(GroupForm form, const Int8Group& a, const QuantGroup& w, float acc) {
+  const int32_t s0 = integer_dot(a, w, 0, 16);
+  const int32_t s1 = integer_dot(a, w, 16, 16);
+  if (form.halves) {
+    acc = std::fma(static_cast<float>(w.sc[0] * s0 + w.sc[1] * s1), w.d * a.d, acc);
+    if (!form.minimum) return acc;
+    const int32_t t = w.mn[0] * a.sum[0] + w.mn[1] * a.sum[1];
+    return std::fma(static_cast<float>(t), -(w.m * a.d), acc);
   }
-  const auto s = static_cast<float>(integer_dot(a, w, 0, kGroupSize));
-  switch (dtype) {
-    case DType::kQ8_0:
-    case DType::kQ4_0:
-      return std::fma(s, dw * a.d, acc);
-    case DType::kQ4_1:
-      acc = std::fma(s, dw * a.d, acc);
-      return std::fma(f32_from_f16(w.m), a.d * sum, acc);
-    case DType::kQ4_K:
-      acc = std::fma(s, (dw * static_cast<float>(w.sc[0])) * a.d, acc);
-      return std::fma((0.0f - f32_from_f16(w.m)) * static_cast<float>(w.mn), a.d * sum, acc);
-    default:
-      LOCKSTEP_CHECK(false && "a block type");
-  }
+  const float scale = w.d * static_cast<float>(w.sc[0]);
+  acc = std::fma(static_cast<float>(s0 + s1), scale * a.d, acc);
+  if (!form.minimum) return acc;
+  const float minimum = -(w.m * static_cast<float>(w.mn[0]));
+  return std::fma(minimum, a.d * static_cast<float>(a.sum[0] + a.sum[1]), acc);
 }
 
 float dot_int8(DType dtype, const std::vector<Int8Group>& a, const std::byte* row, int64_t inputs) {
+  const GroupForm form = group_form(dtype);
   return sum_slices(inputs, [&](int64_t first, int64_t count) {
     float acc = 0.0f;
     for (int64_t g = first / kGroupSize; g < (first + count) / kGroupSize; ++g) {
-      acc = add_group(dtype, a[g], unpack_group(dtype, row, g), acc);
+      acc = add_group(form, a[g], unpack_group(dtype, row, g), acc);
     }
     return acc;
   });

@@ -6,7 +6,6 @@ namespace lockstep::device::contract {
 namespace {
 
 constexpr DType kPlain[] = {DType::kF32, DType::kF16, DType::kBF16};
-constexpr DType kBlocks[] = {DType::kQ4_0, DType::kQ4_1, DType::kQ8_0, DType::kQ4_K, DType::kQ6_K};
 
 // A cheap seed that differs from case to case.
 uint64_t seed_of(DType dtype, int64_t outputs, int64_t inputs) {
@@ -155,7 +154,7 @@ void add_linear_cases(Arithmetic arithmetic, CaseSize size, std::vector<RowCase>
       cases.push_back(linear_case(dtype, s.outputs, s.inputs, RowSet::kAll, false));
     }
   }
-  for (DType dtype : kBlocks) {
+  for (DType dtype : kBlockTypes) {
     for (const MatrixShape& s : block_shapes) {
       cases.push_back(linear_case(dtype, s.outputs, s.inputs, RowSet::kAll, false));
     }
@@ -174,7 +173,7 @@ std::vector<RowCase> row_cases(Arithmetic arithmetic, CaseSize size) {
   std::vector<RowCase> cases;
   add_linear_cases(arithmetic, size, cases);
   for (DType dtype : kPlain) cases.push_back(embed_case(dtype, 37));
-  for (DType dtype : kBlocks) cases.push_back(embed_case(dtype, 256));
+  for (DType dtype : kBlockTypes) cases.push_back(embed_case(dtype, 256));
   cases.push_back(norm_case(1, 1, RowSet::kAll));
   cases.push_back(norm_case(77, 1, RowSet::kLogits));
   cases.push_back(norm_case(18, 3, RowSet::kAll));

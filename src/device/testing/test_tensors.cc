@@ -40,28 +40,16 @@ void append_plain(DType dtype, CounterRng& rng, std::vector<std::byte>& bytes) {
   }
 }
 
-// Where a block keeps its f16 scales; every other bit of a block may be anything.
-std::vector<int> scale_offsets(DType dtype) {
-  switch (dtype) {
-    case DType::kQ4_1:
-    case DType::kQ4_K:
-      return {0, 2};
-    case DType::kQ6_K:
-      return {208};
-    default:
-      return {0};
-  }
-}
-
 void append_block(DType dtype, CounterRng& rng, std::vector<std::byte>& bytes) {
   const size_t at = bytes.size();
   for (int i = 0; i < dtype_info(dtype).block_bytes; ++i) {
     append(bytes, static_cast<uint8_t>(rng.below(256)));
   }
-  for (int offset : scale_offsets(dtype)) {
+  for (int offset : f16_offsets(dtype)) {
     const uint16_t scale = scale_bits(rng);
     std::memcpy(bytes.data() + at + offset, &scale, sizeof scale);
   }
+  if (dtype == DType::kMXFP4) bytes[at] = static_cast<std::byte>(122 + rng.below(4));
 }
 
 float hostile(int kind, int column) {
@@ -85,6 +73,26 @@ float hostile(int kind, int column) {
 }
 
 }  // namespace
+
+std::vector<int> f16_offsets(DType dtype) {
+  switch (dtype) {
+    case DType::kQ4_1:
+    case DType::kQ5_1:
+    case DType::kQ4_K:
+    case DType::kQ5_K:
+      return {0, 2};
+    case DType::kQ2_K:
+      return {80, 82};
+    case DType::kQ3_K:
+      return {108};
+    case DType::kQ6_K:
+      return {208};
+    case DType::kMXFP4:
+      return {};
+    default:
+      return {0};
+  }
+}
 
 TestTensor random_tensor(DType dtype, int64_t outputs, int64_t inputs, CounterRng& rng) {
   TestTensor tensor = {dtype, inputs == 0 ? Shape{outputs} : Shape{outputs, inputs}, {}};
