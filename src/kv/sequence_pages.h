@@ -21,14 +21,6 @@
 
 namespace lockstep::kv {
 
-// The first `positions` of a page, every layer of the group.
-struct PageCopy {
-  int group = 0;
-  PageId from;
-  PageId to;
-  int positions = 0;
-};
-
 class SequencePages {
  public:
   // The longest prefix of `tokens` that the index has under `salt`, at most `most` positions long:

@@ -246,7 +246,7 @@ bool Scheduler::preempt_for(const Sequence& sequence, Plan& plan) {
   victim->pages_.reset();
   victim->computed_ = 0;
   ++waiting_;
-  ++plan.preempted;
+  plan.preempted.push_back(victim->id());
   return true;
 }
 

@@ -45,9 +45,9 @@ struct Work {
 
 struct Plan {
   std::vector<Work> work;
-  std::vector<kv::PageCopy> copies;  // before the step
-  std::vector<SequenceId> expired;   // past their deadline, and gone
-  int preempted = 0;
+  std::vector<PageCopy> copies;     // before the step
+  std::vector<SequenceId> expired;  // past their deadline, and gone
+  std::vector<SequenceId> preempted;
 };
 
 class Scheduler {

@@ -112,9 +112,9 @@ TEST_F(SchedulerTest, LastInRankGivesItsPagesToTheFirstAndComesBack) {
   const SequenceId first = add(32, 90);
   const SequenceId second = add(32, 90);
   step();
-  int preempted = 0;
-  while (scheduler_->find(first)->known() < 120) preempted += step().preempted;
-  EXPECT_GE(preempted, 1);
+  size_t preempted = 0;
+  while (scheduler_->find(first)->known() < 120) preempted += step().preempted.size();
+  EXPECT_GE(preempted, 1u);
   EXPECT_FALSE(scheduler_->find(second)->is_running());
   scheduler_->finish(first);
   EXPECT_GE(rows_of(step(), second), 1);

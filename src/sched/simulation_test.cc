@@ -37,7 +37,7 @@ class Contents {
   uint64_t& at(int group, PageId page, int slot) {
     return slots_[group][static_cast<size_t>(page.value)][static_cast<size_t>(slot)];
   }
-  void copy(const kv::PageCopy& copy) {
+  void copy(const PageCopy& copy) {
     for (int i = 0; i < kPagePositions; ++i) {
       at(copy.group, copy.to, i) = i < copy.positions ? at(copy.group, copy.from, i) : 0;
     }
@@ -121,12 +121,12 @@ class Simulation {
   void step() {
     now_ += std::chrono::seconds(1);
     const Plan plan = scheduler_.plan(now_);
-    preempted += plan.preempted;
+    preempted += static_cast<int>(plan.preempted.size());
     for (const SequenceId id : plan.expired) {
       live_.erase(id);
       ++expired;
     }
-    for (const kv::PageCopy& copy : plan.copies) contents_.copy(copy);
+    for (const PageCopy& copy : plan.copies) contents_.copy(copy);
     check_budget(plan);
     expect_front_gets_on(plan);
     for (const Work& work : plan.work) compute(work);
