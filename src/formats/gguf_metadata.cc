@@ -147,6 +147,17 @@ StatusOr<std::vector<float>> GgufMetadata::floats(std::string_view key) const {
   return out;
 }
 
+StatusOr<std::vector<bool>> GgufMetadata::booleans(std::string_view key) const {
+  LOCKSTEP_ASSIGN_OR_RETURN(const GgufArray* values, array(key));
+  if (values->element != GgufType::kBool) {
+    return invalid_argument("{} is an array of another type; expected booleans", key);
+  }
+  std::vector<bool> out;
+  out.reserve(values->count);
+  for (const std::byte value : values->numbers) out.push_back(value != std::byte{0});
+  return out;
+}
+
 StatusOr<uint64_t> GgufMetadata::array_size(std::string_view key) const {
   LOCKSTEP_ASSIGN_OR_RETURN(const GgufArray* values, array(key));
   return values->count;
