@@ -30,7 +30,8 @@ struct Case {
 
 std::vector<Case> all_cases() {
   std::vector<Case> cases;
-  for (const std::string family : {"llama", "llama_wide", "gemma3"}) {
+  for (const std::string family :
+       {"llama", "llama_wide", "mistral", "qwen2", "qwen3", "qwen3_yarn", "gemma2", "gemma3"}) {
     for (const DeviceKind& kind : testing::device_kinds()) {
       for (const Arithmetic arithmetic : {Arithmetic::kF32, Arithmetic::kBF16}) {
         cases.push_back({family, kind, arithmetic});

@@ -5,6 +5,7 @@
 #include <algorithm>
 #include <cmath>
 
+#include "device/testing/test_tensors.h"
 #include "engine/testing/loaded.h"
 #include "engine/testing/made_model.h"
 
@@ -107,24 +108,26 @@ std::vector<Case> all_cases() {
       {"gemma3_head_6_window_33",
        {.family = "gemma3", .dtype = DType::kF32, .layers = 3, .heads = 5, .window = 33}},
   };
-  for (const DType dtype : {DType::kQ4_0, DType::kQ4_1, DType::kQ8_0}) {
-    cases.push_back({std::string(dtype_name(dtype)) + "_head_6_group_4",
-                     {.dtype = dtype,
-                      .hidden = 96,
-                      .intermediate = 160,
-                      .heads = 16,
-                      .kv_heads = 4,
-                      .tied = dtype != DType::kQ4_1}});
-  }
-  for (const DType dtype : {DType::kQ4_K, DType::kQ6_K}) {
-    cases.push_back({std::string(dtype_name(dtype)) + "_head_32_group_8",
-                     {.dtype = dtype,
-                      .hidden = 256,
-                      .intermediate = 768,
-                      .heads = 8,
-                      .kv_heads = 1,
-                      .head_size = 32,
-                      .bias = dtype == DType::kQ4_K}});
+  for (const DType dtype : device::contract::kBlockTypes) {
+    const std::string name(dtype_name(dtype));
+    if (dtype_info(dtype).block_elements == 32) {
+      cases.push_back({name + "_head_6_group_4",
+                       {.dtype = dtype,
+                        .hidden = 96,
+                        .intermediate = 160,
+                        .heads = 16,
+                        .kv_heads = 4,
+                        .tied = dtype != DType::kQ4_1}});
+    } else {
+      cases.push_back({name + "_head_32_group_8",
+                       {.dtype = dtype,
+                        .hidden = 256,
+                        .intermediate = 768,
+                        .heads = 8,
+                        .kv_heads = 1,
+                        .head_size = 32,
+                        .bias = dtype == DType::kQ4_K}});
+    }
   }
   return cases;
 }

@@ -3,7 +3,7 @@
 // Fields and the values of absent ones are those of transformers' configuration classes for the
 // model types below; both spellings of rope (rope_theta with rope_scaling, and rope_parameters) and
 // a language model nested under text_config are read. Sizes that published files always state are
-// required. model types: llama; gemma3_text, gemma3.
+// required. model types: llama; mistral; qwen2; qwen3; gemma2; gemma3_text, gemma3.
 #pragma once
 
 #include <string_view>

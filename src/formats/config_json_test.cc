@@ -1,88 +1,28 @@
 #include "formats/config_json.h"
 
-#include <gtest/gtest.h>
-
-#include "formats/testing/refusal.h"
+#include "formats/testing/config_fields.h"
 
 namespace lockstep::formats {
 namespace {
 
-// Fields of a config.json, as text, for tests to bend.
-class Fields {
- public:
-  Fields(std::initializer_list<std::pair<std::string, std::string>> fields) : fields_(fields) {}
-
-  Fields with(std::string_view key, std::string_view json) const {
-    Fields out = without(key);
-    out.fields_.emplace_back(key, json);
-    return out;
-  }
-  Fields without(std::string_view key) const {
-    Fields out = *this;
-    std::erase_if(out.fields_, [&](const auto& field) { return field.first == key; });
-    return out;
-  }
-  std::string json() const {
-    std::string out;
-    for (const auto& [key, value] : fields_) {
-      out += fmt::format("{}\"{}\":{}", out.empty() ? "{" : ",", key, value);
-    }
-    return out + "}";
-  }
-
- private:
-  std::vector<std::pair<std::string, std::string>> fields_;
-};
-
-// Llama 3.2 1B, as published (old rope spelling).
-const Fields kLlama = {{"model_type", "\"llama\""},
-                       {"attention_bias", "false"},
-                       {"bos_token_id", "128000"},
-                       {"eos_token_id", "[128001,128008,128009]"},
-                       {"head_dim", "64"},
-                       {"hidden_act", "\"silu\""},
-                       {"hidden_size", "2048"},
-                       {"intermediate_size", "8192"},
-                       {"max_position_embeddings", "131072"},
-                       {"mlp_bias", "false"},
-                       {"num_attention_heads", "32"},
-                       {"num_hidden_layers", "16"},
-                       {"num_key_value_heads", "8"},
-                       {"rms_norm_eps", "1e-05"},
-                       {"rope_scaling",
-                        R"({"factor":32.0,"high_freq_factor":4.0,"low_freq_factor":1.0,
-                            "original_max_position_embeddings":8192,"rope_type":"llama3"})"},
-                       {"rope_theta", "500000.0"},
-                       {"tie_word_embeddings", "true"},
-                       {"vocab_size", "128256"}};
-
 // Gemma 3 1B, as published but for what equals its class's value when absent.
-const Fields kGemma3 = {{"model_type", "\"gemma3_text\""},
-                        {"attn_logit_softcapping", "null"},
-                        {"eos_token_id", "[1,106]"},
-                        {"final_logit_softcapping", "null"},
-                        {"hidden_activation", "\"gelu_pytorch_tanh\""},
-                        {"hidden_size", "1152"},
-                        {"intermediate_size", "6912"},
-                        {"max_position_embeddings", "32768"},
-                        {"num_attention_heads", "4"},
-                        {"num_hidden_layers", "26"},
-                        {"num_key_value_heads", "1"},
-                        {"rope_scaling", "null"},
-                        {"sliding_window", "512"},
-                        {"vocab_size", "262144"}};
-
-ModelConfig parsed(const Fields& fields) {
-  auto config = parse_config_json(fields.json());
-  EXPECT_TRUE(config.ok()) << config.status();
-  return config.ok() ? *config : ModelConfig();
-}
-void refuse(const Fields& fields, std::string_view part) {
-  expect_refused(parse_config_json(fields.json()), part);
-}
+const ConfigFields kGemma3 = {{"model_type", "\"gemma3_text\""},
+                              {"attn_logit_softcapping", "null"},
+                              {"eos_token_id", "[1,106]"},
+                              {"final_logit_softcapping", "null"},
+                              {"hidden_activation", "\"gelu_pytorch_tanh\""},
+                              {"hidden_size", "1152"},
+                              {"intermediate_size", "6912"},
+                              {"max_position_embeddings", "32768"},
+                              {"num_attention_heads", "4"},
+                              {"num_hidden_layers", "26"},
+                              {"num_key_value_heads", "1"},
+                              {"rope_scaling", "null"},
+                              {"sliding_window", "512"},
+                              {"vocab_size", "262144"}};
 
 TEST(ConfigJson, LlamaFieldsAreRead) {
-  const ModelConfig c = parsed(kLlama);
+  const ModelConfig c = parsed(kLlamaConfig);
   EXPECT_EQ(c.family, "llama");
   EXPECT_EQ(c.layout, WeightLayout::kHuggingFace);
   EXPECT_EQ(c.vocab_size, 128256);
@@ -109,31 +49,16 @@ TEST(ConfigJson, LlamaFieldsAreRead) {
   EXPECT_EQ(c.eos_ids, (std::vector<int64_t>{128001, 128008, 128009}));
 }
 
-TEST(ConfigJson, BothSpellingsOfRopeMeanTheSame) {
-  const Fields fresh =
-      kLlama.without("rope_theta")
-          .without("rope_scaling")
-          .with(
-              "rope_parameters",
-              R"({"factor":32.0,"high_freq_factor":4.0,"low_freq_factor":1.0,"rope_theta":500000.0,
-                    "original_max_position_embeddings":8192,"rope_type":"llama3"})");
-  const Fields old_type =
-      kLlama.with("rope_scaling", R"({"factor":32.0,"high_freq_factor":4.0,"low_freq_factor":1.0,
-                          "original_max_position_embeddings":8192,"type":"llama3"})");
-  EXPECT_EQ(canonical_json(parsed(fresh)), canonical_json(parsed(kLlama)));
-  EXPECT_EQ(canonical_json(parsed(old_type)), canonical_json(parsed(kLlama)));
-}
-
 TEST(ConfigJson, AbsentAndNullLlamaFieldsTakeTheirClassesValues) {
-  const Fields bare = kLlama.without("head_dim")
-                          .with("num_key_value_heads", "null")
-                          .without("rms_norm_eps")
-                          .with("rope_scaling", "null")
-                          .without("rope_theta")
-                          .without("tie_word_embeddings")
-                          .without("max_position_embeddings")
-                          .without("eos_token_id")
-                          .without("bos_token_id");
+  const ConfigFields bare = kLlamaConfig.without("head_dim")
+                                .with("num_key_value_heads", "null")
+                                .without("rms_norm_eps")
+                                .with("rope_scaling", "null")
+                                .without("rope_theta")
+                                .without("tie_word_embeddings")
+                                .without("max_position_embeddings")
+                                .without("eos_token_id")
+                                .without("bos_token_id");
   const ModelConfig c = parsed(bare);
   EXPECT_EQ(c.head_size, 64);
   EXPECT_EQ(c.kv_heads, 32);
@@ -165,7 +90,7 @@ TEST(ConfigJson, AbsentGemma3FieldsTakeTheirClassesValues) {
 
 TEST(ConfigJson, NestedGemma3ReadsItsTextConfig) {
   // Gemma 3 4B, as published: heads, head size and vocabulary are left to the class.
-  const Fields nested = {
+  const ConfigFields nested = {
       {"model_type", "\"gemma3\""},
       {"eos_token_id", "[1,106]"},
       {"text_config",
@@ -186,20 +111,6 @@ TEST(ConfigJson, NestedGemma3ReadsItsTextConfig) {
   refuse(nested.with("text_config", R"({"hidden_size":"x"})"), "text_config.hidden_size is 'x'");
 }
 
-TEST(ConfigJson, RopeOfEachLayerTypeIsRead) {
-  const Fields fields =
-      kGemma3.without("rope_scaling")
-          .with("rope_parameters",
-                R"({"full_attention":{"rope_type":"linear","factor":8.0,"rope_theta":2000000.0},
-          "sliding_attention":{"rope_type":"default","rope_theta":5000.0}})");
-  const ModelConfig c = parsed(fields);
-  EXPECT_EQ(c.rope.theta, 2000000.0);
-  EXPECT_EQ(std::get<RopeLinear>(c.rope.scaling).factor, 8.0);
-  EXPECT_EQ(c.rope_local.theta, 5000.0);
-  refuse(fields.with("rope_parameters", R"({"full_attention":{"rope_theta":1e6}})"),
-         "rope_parameters.sliding_attention is missing");
-}
-
 TEST(ConfigJson, LayerTypesOverrideThePattern) {
   std::string types = "[\"full_attention\"";
   for (int i = 1; i < 26; ++i) types += ",\"sliding_attention\"";
@@ -216,16 +127,10 @@ TEST(ConfigJson, LayerTypesOfTheWrongLengthOrKindAreRefused) {
   refuse(kGemma3.with("num_hidden_layers", "1").with("layer_types", R"(["mamba"])"),
          "layer_types[0] 'mamba' is not supported");
   refuse(kGemma3.with("num_hidden_layers", "1").with("layer_types", "[1]"), "layer_types[0] is 1");
-  refuse(kLlama.with("num_hidden_layers", "1").with("layer_types", R"(["sliding_attention"])"),
-         "not supported for model_type llama");
+  refuse(
+      kLlamaConfig.with("num_hidden_layers", "1").with("layer_types", R"(["sliding_attention"])"),
+      "not supported for model_type llama");
   refuse(kGemma3.with("sliding_window_pattern", "0"), "sliding_window_pattern is 0");
-}
-
-TEST(ConfigJson, PartialRotationIsEvenAndInsideTheHead) {
-  EXPECT_EQ(parsed(kLlama.with("partial_rotary_factor", "0.25")).rotary_size, 16);
-  for (const char* factor : {"0", "-0.5", "1.5", "0.02", "0.05", "\"half\""}) {
-    refuse(kLlama.with("partial_rotary_factor", factor), "partial_rotary_factor");
-  }
 }
 
 TEST(ConfigJson, SoftCapsAreRead) {
@@ -237,27 +142,25 @@ TEST(ConfigJson, SoftCapsAreRead) {
 }
 
 TEST(ConfigJson, UnsupportedModelTypeIsRefusedWithTheListOfSupportedOnes) {
-  refuse(kLlama.with("model_type", "\"mamba\""),
-         "model_type 'mamba' is not supported; supported: llama, gemma3_text, gemma3");
-  refuse(kLlama.without("model_type"), "model_type is missing");
-  refuse(kLlama.with("model_type", "7"), "model_type is 7");
+  refuse(kLlamaConfig.with("model_type", "\"mamba\""),
+         "model_type 'mamba' is not supported; supported: llama, mistral, qwen2, qwen3, gemma2, "
+         "gemma3_text, gemma3");
+  refuse(kLlamaConfig.without("model_type"), "model_type is missing");
+  refuse(kLlamaConfig.with("model_type", "7"), "model_type is 7");
 }
 
 TEST(ConfigJson, UnsupportedFeaturesAreRefusedByName) {
-  refuse(kLlama.with("rope_scaling", R"({"rope_type":"yarn","factor":4.0})"),
-         "rope_scaling.rope_type 'yarn' is not supported");
-  refuse(kLlama.with("rope_scaling", R"({"type":"dynamic","factor":4.0})"),
-         "rope_scaling.type 'dynamic' is not supported");
-  refuse(kLlama.with("hidden_act", "\"relu\""), "hidden_act 'relu' is not supported");
-  refuse(kLlama.with("quantization_config", R"({"quant_method":"gptq"})"), "quantization_config");
+  refuse(kLlamaConfig.with("hidden_act", "\"relu\""), "hidden_act 'relu' is not supported");
+  refuse(kLlamaConfig.with("quantization_config", R"({"quant_method":"gptq"})"),
+         "quantization_config");
   refuse(kGemma3.with("use_bidirectional_attention", "true"), "use_bidirectional_attention");
 }
 
 TEST(ConfigJson, MissingSizesAreRefused) {
   for (const char* key : {"vocab_size", "hidden_size", "num_hidden_layers", "num_attention_heads",
                           "intermediate_size"}) {
-    refuse(kLlama.without(key), std::string(key) + " is missing");
-    refuse(kLlama.with(key, "null"), std::string(key) + " is missing");
+    refuse(kLlamaConfig.without(key), std::string(key) + " is missing");
+    refuse(kLlamaConfig.with(key, "null"), std::string(key) + " is missing");
   }
   for (const char* key : {"hidden_size", "num_hidden_layers", "intermediate_size"}) {
     refuse(kGemma3.without(key), std::string(key) + " is missing");
@@ -270,47 +173,36 @@ TEST(ConfigJson, SizesOfTheWrongTypeZeroNegativeOrHugeAreRefused) {
         "num_key_value_heads", "head_dim", "intermediate_size", "max_position_embeddings"}) {
     for (const char* value : {"\"64\"", "64.5", "64.0", "true", "[64]", "{}", "0", "-1",
                               "2147483648", "18446744073709551615", "1e30"}) {
-      refuse(kLlama.with(key, value), std::string(key) + " is ");
+      refuse(kLlamaConfig.with(key, value), std::string(key) + " is ");
     }
   }
 }
 
 TEST(ConfigJson, OtherFieldsOfTheWrongTypeAreRefused) {
-  refuse(kLlama.with("rms_norm_eps", "\"x\""), "rms_norm_eps is 'x'");
-  refuse(kLlama.with("rms_norm_eps", "-1e-6"), "rms_norm_eps is -1e-06");
-  refuse(kLlama.with("attention_bias", "1"), "attention_bias is 1");
-  refuse(kLlama.with("tie_word_embeddings", "\"yes\""), "tie_word_embeddings is 'yes'");
-  refuse(kLlama.with("rope_theta", "0"), "rope_theta is 0");
-  refuse(kLlama.with("rope_theta", "[1]"), "rope_theta is an array");
-  refuse(kLlama.with("rope_scaling", "8.0"), "rope_scaling is 8");
-  refuse(kLlama.with("bos_token_id", "[1,2]"), "bos_token_id must be one id");
-  refuse(kLlama.with("eos_token_id", "-1"), "eos_token_id is -1");
+  refuse(kLlamaConfig.with("rms_norm_eps", "\"x\""), "rms_norm_eps is 'x'");
+  refuse(kLlamaConfig.with("rms_norm_eps", "-1e-6"), "rms_norm_eps is -1e-06");
+  refuse(kLlamaConfig.with("attention_bias", "1"), "attention_bias is 1");
+  refuse(kLlamaConfig.with("tie_word_embeddings", "\"yes\""), "tie_word_embeddings is 'yes'");
+  refuse(kLlamaConfig.with("rope_theta", "0"), "rope_theta is 0");
+  refuse(kLlamaConfig.with("rope_theta", "[1]"), "rope_theta is an array");
+  refuse(kLlamaConfig.with("rope_scaling", "8.0"), "rope_scaling is 8");
+  refuse(kLlamaConfig.with("bos_token_id", "[1,2]"), "bos_token_id must be one id");
+  refuse(kLlamaConfig.with("eos_token_id", "-1"), "eos_token_id is -1");
   refuse(kGemma3.with("query_pre_attn_scalar", "0"), "query_pre_attn_scalar is 0");
   refuse(kGemma3.with("sliding_window", "0"), "sliding_window is 0");
 }
 
-TEST(ConfigJson, RopeScalingWithoutItsNumbersIsRefused) {
-  refuse(kLlama.with("rope_scaling", R"({"rope_type":"linear"})"),
-         "rope_scaling.factor is missing");
-  refuse(kLlama.with("rope_scaling", R"({"rope_type":"linear","factor":0.5})"), "factor is 0.5");
-  refuse(kLlama.with("rope_scaling", R"({"factor":2.0})"), "rope_scaling.rope_type is missing");
-  refuse(kLlama.with("rope_scaling",
-                     R"({"factor":8,"high_freq_factor":1,"low_freq_factor":1,
-                         "original_max_position_embeddings":8192,"rope_type":"llama3"})"),
-         "low_freq_factor 1 is not below high_freq_factor 1");
-}
-
 TEST(ConfigJson, HeadsThatDoNotDivideAreRefused) {
-  refuse(kLlama.with("num_key_value_heads", "5"),
+  refuse(kLlamaConfig.with("num_key_value_heads", "5"),
          "32 attention heads are not a multiple of 5 key/value heads");
-  refuse(kLlama.without("head_dim").with("num_attention_heads", "24"),
+  refuse(kLlamaConfig.without("head_dim").with("num_attention_heads", "24"),
          "hidden_size 2048 is not a multiple of num_attention_heads 24");
 }
 
-TEST(ConfigJson, OddHeadSizeIsRefused) { refuse(kLlama.with("head_dim", "63"), "63"); }
+TEST(ConfigJson, OddHeadSizeIsRefused) { refuse(kLlamaConfig.with("head_dim", "63"), "63"); }
 
 TEST(ConfigJson, AnyEvenHeadSizeAndAnyGroupAreTaken) {
-  const ModelConfig c = parsed(kLlama.with("head_dim", "10")
+  const ModelConfig c = parsed(kLlamaConfig.with("head_dim", "10")
                                    .with("num_attention_heads", "21")
                                    .with("num_key_value_heads", "7")
                                    .with("hidden_size", "33"));
@@ -319,7 +211,7 @@ TEST(ConfigJson, AnyEvenHeadSizeAndAnyGroupAreTaken) {
 }
 
 TEST(ConfigJson, DuplicateKeysAndOtherDocumentsAreRefused) {
-  std::string twice = kLlama.json();
+  std::string twice = kLlamaConfig.json();
   twice.insert(1, R"("hidden_size":64,)");
   expect_refused(parse_config_json(twice), "key 'hidden_size' occurs twice");
   expect_refused(parse_config_json("[]"), "expected an object");
@@ -328,7 +220,7 @@ TEST(ConfigJson, DuplicateKeysAndOtherDocumentsAreRefused) {
 }
 
 TEST(ConfigJson, EveryCutIsRefusedAndEveryFlipSurvived) {
-  for (const Fields& fields : {kLlama, kGemma3}) {
+  for (const ConfigFields& fields : {kLlamaConfig, kGemma3}) {
     const std::string good = fields.json();
     survive_cuts_and_flips(good, good.size(),
                            [](const std::string& input) { return parse_config_json(input); });

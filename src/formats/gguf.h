@@ -67,6 +67,8 @@ class GgufMetadata {
   StatusOr<std::string_view> string(std::string_view key) const;
   StatusOr<std::span<const std::string_view>> strings(std::string_view key) const;
   StatusOr<std::vector<int64_t>> integers(std::string_view key, int64_t lo, int64_t hi) const;
+  StatusOr<std::vector<float>> floats(std::string_view key) const;  // of F32, any value
+  StatusOr<std::vector<bool>> booleans(std::string_view key) const;
   // Elements of the array at `key`, of any type.
   StatusOr<uint64_t> array_size(std::string_view key) const;
 

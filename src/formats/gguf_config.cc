@@ -1,7 +1,9 @@
 #include "formats/gguf_config.h"
 
+#include <cmath>
 #include <cstring>
 #include <limits>
+#include <optional>
 
 #include "base/text.h"
 #include "base/vocabulary.h"
@@ -9,7 +11,46 @@
 namespace lockstep::formats {
 namespace {
 
-enum class Architecture : uint8_t { kLlama, kGemma3 };
+constexpr double kMinPositive = 1e-6;
+
+// What an architecture is beyond its file.
+struct Architecture {
+  std::string_view name;
+  HiddenActivation activation = HiddenActivation::kSilu;
+  bool qkv_bias = false;  // always; others have biases where the file has them
+  bool qk_norm = false;
+  bool rotary_interleaved = false;
+  bool local_rope = false;  // sliding layers turn by a base of their own, unscaled
+  // Layers that slide where the file has a window but no pattern: all but every n-th. 0: every
+  // layer; empty: the file must say.
+  std::optional<int64_t> window_pattern = {};
+  bool needs_window = false;
+  double attention_soft_cap = 0.0;  // where the file has none
+  double final_soft_cap = 0.0;
+  // A model of so many layers scales attention by the square root of hidden size / heads, which no
+  // key says.
+  int64_t layers_of_odd_scale = 0;
+};
+
+constexpr Architecture kArchitectures[] = {
+    {.name = "llama", .rotary_interleaved = true, .window_pattern = 0},  // Mistral's files too
+    {.name = "qwen2", .qkv_bias = true},
+    {.name = "qwen3", .qk_norm = true},
+    {.name = "gemma2",
+     .activation = HiddenActivation::kGeluTanh,
+     .window_pattern = 2,
+     .needs_window = true,
+     .attention_soft_cap = 50.0,
+     .final_soft_cap = 30.0,
+     .layers_of_odd_scale = 46},
+    {.name = "gemma3",
+     .activation = HiddenActivation::kGeluTanh,
+     .qk_norm = true,
+     .local_rope = true,
+     .window_pattern = 6,
+     .needs_window = true,
+     .layers_of_odd_scale = 62},
+};
 
 // Reads "<architecture>.<suffix>".
 class ArchitectureKeys {
@@ -37,17 +78,27 @@ class ArchitectureKeys {
   StatusOr<std::string_view> string_or(std::string_view suffix, std::string_view fallback) const {
     return metadata_.string_or(key(suffix), fallback);
   }
+  bool holds_array(std::string_view suffix) const {
+    const GgufValue* value = metadata_.find(key(suffix));
+    return value != nullptr && std::holds_alternative<GgufArray>(*value);
+  }
+  StatusOr<std::vector<bool>> booleans(std::string_view suffix) const {
+    return metadata_.booleans(key(suffix));
+  }
 
  private:
   const GgufMetadata& metadata_;
   const std::string architecture_;
 };
 
-StatusOr<Architecture> architecture_of(std::string_view name) {
-  if (name == "llama") return Architecture::kLlama;
-  if (name == "gemma3") return Architecture::kGemma3;
-  return unimplemented("general.architecture {} is not supported; supported: llama, gemma3",
-                       quote_text(name));
+StatusOr<const Architecture*> architecture_of(std::string_view name) {
+  std::string supported;
+  for (const Architecture& architecture : kArchitectures) {
+    if (architecture.name == name) return &architecture;
+    supported += fmt::format("{}{}", supported.empty() ? "" : ", ", architecture.name);
+  }
+  return unimplemented("general.architecture {} is not supported; supported: {}", quote_text(name),
+                       supported);
 }
 
 Status refuse_unknown_features(const GgufContents& gguf, const ArchitectureKeys& keys) {
@@ -136,51 +187,155 @@ StatusOr<RopeFactors> read_rope_factors(const TensorView& tensor, int64_t rotary
   return factors;
 }
 
-Status read_rope(const GgufContents& gguf, const ArchitectureKeys& keys, ModelConfig& config) {
-  LOCKSTEP_ASSIGN_OR_RETURN(config.rope.theta,
-                            keys.number_or("rope.freq_base", 10000.0, 1.0, kMaxRopeTheta));
-  LOCKSTEP_ASSIGN_OR_RETURN(config.rope_local.theta,
-                            keys.number_or("rope.freq_base_swa", 10000.0, 1.0, kMaxRopeTheta));
-  const TensorView* factors = gguf.tensors.find("rope_freqs.weight");
-  LOCKSTEP_ASSIGN_OR_RETURN(const std::string_view type,
-                            keys.string_or("rope.scaling.type", "none"));
-  if (type != "none" && type != "linear") {
-    return unimplemented("{} {} is not supported; supported: none, linear",
-                         keys.key("rope.scaling.type"), quote_text(type));
+StatusOr<RopeYarn> read_yarn(const ArchitectureKeys& keys, int64_t max_positions) {
+  RopeYarn yarn;
+  LOCKSTEP_ASSIGN_OR_RETURN(yarn.factor, keys.number("rope.scaling.factor", 1.0, kMaxRopeFactor));
+  LOCKSTEP_ASSIGN_OR_RETURN(
+      yarn.original_max_positions,
+      keys.integer_or("rope.scaling.original_context_length", max_positions, 1, kMaxPositions));
+  LOCKSTEP_ASSIGN_OR_RETURN(
+      yarn.beta_fast,
+      keys.number_or("rope.scaling.yarn_beta_fast", yarn.beta_fast, kMinPositive, kMaxRopeFactor));
+  LOCKSTEP_ASSIGN_OR_RETURN(
+      yarn.beta_slow,
+      keys.number_or("rope.scaling.yarn_beta_slow", yarn.beta_slow, kMinPositive, kMaxRopeFactor));
+  LOCKSTEP_ASSIGN_OR_RETURN(const double mix,
+                            keys.number_or("rope.scaling.yarn_ext_factor", 1.0, -1.0, 1.0));
+  if (mix != 1.0 && mix != -1.0) {  // -1: not set
+    return unimplemented("{} {} is not supported; supported: 1",
+                         keys.key("rope.scaling.yarn_ext_factor"), mix);
   }
-  if (type == "linear") {
-    if (factors != nullptr) {
-      return unimplemented("linear rope scaling together with rope_freqs.weight is not supported");
-    }
-    RopeLinear linear;
-    LOCKSTEP_ASSIGN_OR_RETURN(linear.factor, keys.number_or("rope.scaling.factor", 1.0, 1.0, 1e6));
-    config.rope.scaling = linear;
-  } else if (factors != nullptr) {
-    LOCKSTEP_ASSIGN_OR_RETURN(config.rope.scaling, read_rope_factors(*factors, config.rotary_size));
+  // Of DeepSeek's pair (mscale, mscale_all_dim) the file keeps the second; the first is 1.
+  LOCKSTEP_ASSIGN_OR_RETURN(const double all_dim,
+                            keys.number_or("rope.scaling.yarn_log_multiplier", 0.0, 0.0, 100.0));
+  LOCKSTEP_ASSIGN_OR_RETURN(const double extra, keys.number_or("rope.scaling.attn_factor", 1.0,
+                                                               kMinPositive, kMaxRopeFactor));
+  yarn.attention_factor =
+      extra * yarn_attention_factor(yarn.factor) / yarn_attention_factor(yarn.factor, all_dim);
+  return yarn;
+}
+
+// Keys that ask for something else than the type says.
+Status refuse_stray_rope_keys(const ArchitectureKeys& keys, std::string_view type) {
+  if (keys.has("rope.scale_linear")) {
+    return unimplemented("{} is not supported; files since 2023 have rope.scaling.factor",
+                         keys.key("rope.scale_linear"));
+  }
+  LOCKSTEP_ASSIGN_OR_RETURN(const double attention, keys.number_or("rope.scaling.attn_factor", 1.0,
+                                                                   kMinPositive, kMaxRopeFactor));
+  if (attention != 1.0 && type != "yarn") {
+    return unimplemented("{} {} is not supported with rope scaling {}",
+                         keys.key("rope.scaling.attn_factor"), attention, type);
   }
   return ok_status();
 }
 
-// Every sixth layer sees everything; the file states neither this nor, of the 27B model alone (62
-// layers), the attention scale.
-Status read_gemma3(const ArchitectureKeys& keys, ModelConfig& config) {
-  constexpr int64_t kPattern = 6;
-  constexpr int64_t kLayersOf27B = 62;
-  config.activation = HiddenActivation::kGeluTanh;
+StatusOr<RopeScaling> read_scaling(const GgufContents& gguf, const ArchitectureKeys& keys,
+                                   const ModelConfig& config) {
+  const std::string_view unsaid = keys.has("rope.scaling.factor") ? "linear" : "none";
+  LOCKSTEP_ASSIGN_OR_RETURN(const std::string_view type,
+                            keys.string_or("rope.scaling.type", unsaid));
+  if (type != "none" && type != "linear" && type != "yarn") {
+    return unimplemented("{} {} is not supported; supported: none, linear, yarn",
+                         keys.key("rope.scaling.type"), quote_text(type));
+  }
+  LOCKSTEP_RETURN_IF_ERROR(refuse_stray_rope_keys(keys, type));
+  const TensorView* factors = gguf.tensors.find("rope_freqs.weight");
+  if (factors != nullptr) {
+    if (type != "none") {
+      return unimplemented("{} rope scaling together with rope_freqs.weight is not supported",
+                           type);
+    }
+    LOCKSTEP_ASSIGN_OR_RETURN(RopeFactors divisors,
+                              read_rope_factors(*factors, config.rotary_size));
+    return RopeScaling(std::move(divisors));
+  }
+  if (type == "linear") {
+    RopeLinear linear;
+    LOCKSTEP_ASSIGN_OR_RETURN(linear.factor,
+                              keys.number_or("rope.scaling.factor", 1.0, 1.0, kMaxRopeFactor));
+    return RopeScaling(linear);
+  }
+  if (type == "yarn") {
+    LOCKSTEP_ASSIGN_OR_RETURN(const RopeYarn yarn, read_yarn(keys, config.max_positions));
+    return RopeScaling(yarn);
+  }
+  return RopeScaling();
+}
+
+Status read_rope(const GgufContents& gguf, const Architecture& architecture,
+                 const ArchitectureKeys& keys, ModelConfig& config) {
+  LOCKSTEP_ASSIGN_OR_RETURN(config.rope.theta,
+                            keys.number_or("rope.freq_base", 10000.0, 1.0, kMaxRopeTheta));
+  LOCKSTEP_ASSIGN_OR_RETURN(config.rope.scaling, read_scaling(gguf, keys, config));
+  config.rotary_interleaved = architecture.rotary_interleaved;
+  config.rope_local = config.rope;
+  if (!architecture.local_rope) return ok_status();
+  config.rope_local = {};
+  LOCKSTEP_ASSIGN_OR_RETURN(config.rope_local.theta,
+                            keys.number_or("rope.freq_base_swa", 10000.0, 1.0, kMaxRopeTheta));
+  return ok_status();
+}
+
+// sliding_window_pattern: one boolean a layer, true where it slides, or n.
+StatusOr<std::vector<LayerKind>> read_pattern(const ArchitectureKeys& keys, int64_t layers,
+                                              std::optional<int64_t> unsaid) {
+  constexpr std::string_view kKey = "attention.sliding_window_pattern";
+  std::vector<bool> slides(static_cast<size_t>(layers));
+  if (keys.holds_array(kKey)) {
+    LOCKSTEP_ASSIGN_OR_RETURN(slides, keys.booleans(kKey));
+    if (slides.size() != static_cast<size_t>(layers)) {
+      return invalid_argument("{} has {} entries for {} layers", keys.key(kKey), slides.size(),
+                              layers);
+    }
+  } else {
+    if (!keys.has(kKey) && !unsaid) {
+      return unimplemented("{} without {} is not supported for this architecture",
+                           keys.key("attention.sliding_window"), keys.key(kKey));
+    }
+    LOCKSTEP_ASSIGN_OR_RETURN(const int64_t n,
+                              keys.integer_or(kKey, unsaid.value_or(0), 0, kMaxLayers));
+    for (size_t i = 0; i < slides.size(); ++i) {
+      slides[i] = n == 0 || (i + 1) % static_cast<size_t>(n) != 0;
+    }
+  }
+  std::vector<LayerKind> kinds;
+  for (const bool s : slides) kinds.push_back(s ? LayerKind::kSliding : LayerKind::kFull);
+  return kinds;
+}
+
+Status read_windows(const Architecture& architecture, const ArchitectureKeys& keys,
+                    ModelConfig& config) {
+  constexpr std::string_view kKey = "attention.sliding_window";
+  if (!keys.has(kKey) && !architecture.needs_window) {
+    config.layer_kinds.assign(static_cast<size_t>(config.layers), LayerKind::kFull);
+    return ok_status();
+  }
+  LOCKSTEP_ASSIGN_OR_RETURN(config.sliding_window, keys.integer(kKey, 1, kMaxPositions));
+  LOCKSTEP_ASSIGN_OR_RETURN(config.layer_kinds,
+                            read_pattern(keys, config.layers, architecture.window_pattern));
+  return ok_status();
+}
+
+// attention.scale multiplies the scores; soft caps are 0 where there is none.
+Status read_scores(const Architecture& architecture, const ArchitectureKeys& keys,
+                   ModelConfig& config) {
+  config.query_scale_size =
+      config.layers == architecture.layers_of_odd_scale
+          ? static_cast<double>(config.hidden_size) / static_cast<double>(config.heads)
+          : static_cast<double>(config.head_size);
+  if (keys.has("attention.scale")) {
+    LOCKSTEP_ASSIGN_OR_RETURN(const double scale,
+                              keys.number("attention.scale", 1 / std::sqrt(kMaxQueryScaleSize),
+                                          1 / std::sqrt(kMinQueryScaleSize)));
+    config.query_scale_size = 1.0 / (scale * scale);
+  }
   LOCKSTEP_ASSIGN_OR_RETURN(
-      const int64_t pattern,
-      keys.integer_or("attention.sliding_window_pattern", kPattern, 1, kMaxLayers));
-  for (int64_t i = 0; i < config.layers; ++i) {
-    config.layer_kinds.push_back((i + 1) % pattern == 0 ? LayerKind::kFull : LayerKind::kSliding);
-  }
-  LOCKSTEP_ASSIGN_OR_RETURN(config.sliding_window,
-                            keys.integer("attention.sliding_window", 1, kMaxPositions));
-  LOCKSTEP_ASSIGN_OR_RETURN(config.final_soft_cap,
-                            keys.number_or("final_logit_softcapping", 0.0, 0.0, 1e6));
-  if (config.layers == kLayersOf27B) {
-    config.query_scale_size =
-        static_cast<double>(config.hidden_size) / static_cast<double>(config.heads);
-  }
+      config.attention_soft_cap,
+      keys.number_or("attn_logit_softcapping", architecture.attention_soft_cap, 0.0, kMaxSoftCap));
+  LOCKSTEP_ASSIGN_OR_RETURN(
+      config.final_soft_cap,
+      keys.number_or("final_logit_softcapping", architecture.final_soft_cap, 0.0, kMaxSoftCap));
   return ok_status();
 }
 
@@ -200,7 +355,7 @@ Status read_token_ids(const GgufMetadata& metadata, ModelConfig& config) {
 StatusOr<ModelConfig> config_from_gguf(const GgufContents& gguf) {
   LOCKSTEP_ASSIGN_OR_RETURN(const std::string_view name,
                             gguf.metadata.string("general.architecture"));
-  LOCKSTEP_ASSIGN_OR_RETURN(const Architecture architecture, architecture_of(name));
+  LOCKSTEP_ASSIGN_OR_RETURN(const Architecture* architecture, architecture_of(name));
   const ArchitectureKeys keys(gguf.metadata, std::string(name));
   LOCKSTEP_RETURN_IF_ERROR(refuse_unknown_features(gguf, keys));
 
@@ -208,19 +363,19 @@ StatusOr<ModelConfig> config_from_gguf(const GgufContents& gguf) {
   config.family = name;
   config.layout = WeightLayout::kGguf;
   LOCKSTEP_RETURN_IF_ERROR(read_sizes(gguf, keys, config));
-  LOCKSTEP_RETURN_IF_ERROR(read_rope(gguf, keys, config));
+  LOCKSTEP_RETURN_IF_ERROR(read_rope(gguf, *architecture, keys, config));
+  LOCKSTEP_RETURN_IF_ERROR(read_windows(*architecture, keys, config));
+  LOCKSTEP_RETURN_IF_ERROR(read_scores(*architecture, keys, config));
   LOCKSTEP_RETURN_IF_ERROR(read_token_ids(gguf.metadata, config));
   LOCKSTEP_ASSIGN_OR_RETURN(config.rms_eps,
                             keys.number("attention.layer_norm_rms_epsilon", 0.0, 1.0));
-  config.tied_embeddings = gguf.tensors.find("output.weight") == nullptr;
-  config.attention_bias = gguf.tensors.find("blk.0.attn_q.bias") != nullptr;
-  config.mlp_bias = gguf.tensors.find("blk.0.ffn_gate.bias") != nullptr;
-  config.query_scale_size = static_cast<double>(config.head_size);
-  if (architecture == Architecture::kGemma3) {
-    LOCKSTEP_RETURN_IF_ERROR(read_gemma3(keys, config));
-  } else {
-    config.layer_kinds.assign(static_cast<size_t>(config.layers), LayerKind::kFull);
-  }
+  const auto has = [&](std::string_view tensor) { return gguf.tensors.find(tensor) != nullptr; };
+  config.activation = architecture->activation;
+  config.tied_embeddings = !has("output.weight");
+  config.qkv_bias = architecture->qkv_bias || has("blk.0.attn_q.bias");
+  config.attention_output_bias = has("blk.0.attn_output.bias");
+  config.mlp_bias = has("blk.0.ffn_gate.bias");
+  config.qk_norm = architecture->qk_norm;
   LOCKSTEP_RETURN_IF_ERROR(check_model_config(config));
   return config;
 }

@@ -1,4 +1,5 @@
-// GGUF metadata and tensor shapes -> ModelConfig. general.architecture: llama, gemma3.
+// GGUF metadata and tensor shapes -> ModelConfig. general.architecture: llama, qwen2,
+// qwen3, gemma2, gemma3.
 //
 // V is the number of rows of token_embd.weight; <arch>.vocab_size and output.weight must agree with
 // it. The token list may be shorter (ids without a text are legal); text/ refuses a longer one.

@@ -61,7 +61,7 @@ TEST(GgufConfig, LlamaFieldsAreRead) {
   EXPECT_TRUE(std::holds_alternative<std::monostate>(config->rope.scaling));
   EXPECT_EQ(config->rms_eps, static_cast<double>(1e-5f));
   EXPECT_TRUE(config->tied_embeddings);
-  EXPECT_FALSE(config->attention_bias);
+  EXPECT_FALSE(config->qkv_bias);
   EXPECT_EQ(config->bos_id, 0);
   EXPECT_EQ(config->eos_ids, std::vector<int64_t>{0});
   EXPECT_EQ(config->layer_kinds, std::vector<LayerKind>(2, LayerKind::kFull));
@@ -116,13 +116,14 @@ TEST(GgufConfig, BadRopeFactorsAreRefused) {
 
 TEST(GgufConfig, UnsupportedArchitectureIsRefusedByName) {
   refuse(tiny_llama_gguf().set_string("general.architecture", "mamba"),
-         "general.architecture 'mamba' is not supported; supported: llama, gemma3");
+         "general.architecture 'mamba' is not supported; supported: llama, qwen2, qwen3, gemma2, "
+         "gemma3");
   refuse(tiny_llama_gguf().remove("general.architecture"), "general.architecture is missing");
 }
 
 TEST(GgufConfig, UnsupportedRopeTypeIsRefusedByName) {
-  refuse(tiny_llama_gguf().set_string("llama.rope.scaling.type", "yarn"),
-         "llama.rope.scaling.type 'yarn' is not supported");
+  refuse(tiny_llama_gguf().set_string("llama.rope.scaling.type", "longrope"),
+         "llama.rope.scaling.type 'longrope' is not supported; supported: none, linear, yarn");
 }
 
 TEST(GgufConfig, ExpertsAndSplitFilesAreRefused) {

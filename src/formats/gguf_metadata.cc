@@ -136,6 +136,28 @@ StatusOr<std::vector<int64_t>> GgufMetadata::integers(std::string_view key, int6
   return out;
 }
 
+StatusOr<std::vector<float>> GgufMetadata::floats(std::string_view key) const {
+  LOCKSTEP_ASSIGN_OR_RETURN(const GgufArray* values, array(key));
+  if (values->element != GgufType::kF32) {
+    return invalid_argument("{} is an array of another type; expected F32", key);
+  }
+  std::vector<float> out;
+  out.reserve(values->count);
+  for (uint64_t i = 0; i < values->count; ++i) out.push_back(element<float>(*values, i));
+  return out;
+}
+
+StatusOr<std::vector<bool>> GgufMetadata::booleans(std::string_view key) const {
+  LOCKSTEP_ASSIGN_OR_RETURN(const GgufArray* values, array(key));
+  if (values->element != GgufType::kBool) {
+    return invalid_argument("{} is an array of another type; expected booleans", key);
+  }
+  std::vector<bool> out;
+  out.reserve(values->count);
+  for (const std::byte value : values->numbers) out.push_back(value != std::byte{0});
+  return out;
+}
+
 StatusOr<uint64_t> GgufMetadata::array_size(std::string_view key) const {
   LOCKSTEP_ASSIGN_OR_RETURN(const GgufArray* values, array(key));
   return values->count;

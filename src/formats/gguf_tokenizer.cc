@@ -10,36 +10,19 @@
 #include "base/text.h"
 #include "base/vocabulary.h"
 #include "formats/chat_template_source.h"
+#include "formats/pre_tokenizers.h"
 
 namespace lockstep::formats {
 namespace {
 
 constexpr size_t kMaxTokenBytes = 4096;
 constexpr size_t kMaxMerges = size_t{1} << 22;
+constexpr std::string_view kModelKey = "tokenizer.ggml.model";
 constexpr std::string_view kTokensKey = "tokenizer.ggml.tokens";
 constexpr std::string_view kTypesKey = "tokenizer.ggml.token_type";
+constexpr std::string_view kScoresKey = "tokenizer.ggml.scores";
 constexpr std::string_view kMergesKey = "tokenizer.ggml.merges";
 constexpr std::string_view kPreKey = "tokenizer.ggml.pre";
-
-struct PreName {
-  std::string_view name;
-  PreTokenizer pre;
-};
-constexpr PreName kPreNames[] = {
-    {"default", PreTokenizer::kGpt2},  {"gpt-2", PreTokenizer::kGpt2},
-    {"smollm", PreTokenizer::kSmolLm}, {"llama-bpe", PreTokenizer::kLlama3},
-    {"qwen2", PreTokenizer::kQwen2},
-};
-
-StatusOr<PreTokenizer> read_pre_tokenizer(const GgufMetadata& metadata) {
-  LOCKSTEP_ASSIGN_OR_RETURN(const std::string_view name, metadata.string_or(kPreKey, "default"));
-  std::string allowed;
-  for (const PreName& known : kPreNames) {
-    if (known.name == name) return known.pre;
-    allowed += fmt::format("{}{}", allowed.empty() ? "" : ", ", known.name);
-  }
-  return unimplemented("{} {} is not supported; supported: {}", kPreKey, quote_text(name), allowed);
-}
 
 Status check_text(std::string_view key, size_t i, std::string_view text) {
   if (text.size() > kMaxTokenBytes) {
@@ -75,8 +58,8 @@ Status read_tokens(const GgufMetadata& metadata, TokenizerSpec& spec) {
     LOCKSTEP_ASSIGN_OR_RETURN(const auto types, metadata.integers(kTypesKey, 1, 6));
     std::transform(types.begin(), types.end(), spec.token_kinds.begin(), kind_of);
   }
-  if (metadata.has("tokenizer.ggml.scores")) {
-    LOCKSTEP_RETURN_IF_ERROR(check_equal_length(metadata, "tokenizer.ggml.scores", texts.size()));
+  if (metadata.has(kScoresKey)) {
+    LOCKSTEP_RETURN_IF_ERROR(check_equal_length(metadata, kScoresKey, texts.size()));
   }
   for (size_t i = 0; i < texts.size(); ++i) {
     LOCKSTEP_RETURN_IF_ERROR(check_text(kTokensKey, i, texts[i]));
@@ -150,40 +133,85 @@ Status read_specials(TokenizerSpec& spec) {
   return ok_status();
 }
 
-Status read_ids(const GgufMetadata& metadata, TokenizerSpec& spec) {
-  const auto read = [&](std::string_view key) {
-    return metadata.integer_or(key, -1, 0, Vocabulary::kMaxSize - 1);
+struct Defaults {
+  bool add_bos = false;
+  bool add_eos = false;
+  int64_t bos_id = -1;  // -1: none
+  int64_t eos_id = -1;
+  int64_t unknown_id = -1;
+};
+
+// BOS and EOS and whether they go around a text. `fallback` holds where the file is silent.
+Status read_ids(const GgufMetadata& metadata, const Defaults& fallback, TokenizerSpec& spec) {
+  const auto id = [&](std::string_view key, int64_t if_absent) {
+    return metadata.integer_or(key, if_absent, 0, Vocabulary::kMaxSize - 1);
   };
-  LOCKSTEP_ASSIGN_OR_RETURN(spec.bos_id, read("tokenizer.ggml.bos_token_id"));
-  LOCKSTEP_ASSIGN_OR_RETURN(spec.eos_id, read("tokenizer.ggml.eos_token_id"));
-  LOCKSTEP_ASSIGN_OR_RETURN(spec.unknown_id, read("tokenizer.ggml.unknown_token_id"));
+  LOCKSTEP_ASSIGN_OR_RETURN(spec.bos_id, id("tokenizer.ggml.bos_token_id", fallback.bos_id));
+  LOCKSTEP_ASSIGN_OR_RETURN(spec.eos_id, id("tokenizer.ggml.eos_token_id", fallback.eos_id));
+  LOCKSTEP_ASSIGN_OR_RETURN(spec.unknown_id,
+                            id("tokenizer.ggml.unknown_token_id", fallback.unknown_id));
+  LOCKSTEP_ASSIGN_OR_RETURN(const bool add_bos,
+                            metadata.boolean_or("tokenizer.ggml.add_bos_token", fallback.add_bos));
+  LOCKSTEP_ASSIGN_OR_RETURN(const bool add_eos,
+                            metadata.boolean_or("tokenizer.ggml.add_eos_token", fallback.add_eos));
+  if ((add_bos && spec.bos_id < 0) || (add_eos && spec.eos_id < 0)) {
+    return invalid_argument("the tokenizer adds a BOS or EOS token that it does not name");
+  }
+  if (add_bos) spec.prefix_ids = {spec.bos_id};
+  if (add_eos) spec.suffix_ids = {spec.eos_id};
   return ok_status();
+}
+
+Status read_byte_level(const GgufMetadata& metadata, TokenizerSpec& spec) {
+  LOCKSTEP_ASSIGN_OR_RETURN(const std::string_view pre, metadata.string_or(kPreKey, "default"));
+  const std::vector<Split>* splits = splits_named(pre);
+  if (splits == nullptr) {
+    return unimplemented("{} {} is not supported; supported: {}", kPreKey, quote_text(pre),
+                         pre_tokenizer_names());
+  }
+  spec.word_steps.assign(splits->begin(), splits->end());
+  spec.decoder = {{.kind = DecoderStep::Kind::kByteAlphabet}};
+  // Llama 3's tokenizer wants BOS and takes whole words; its files do not always say so.
+  const bool is_llama3 = pre == "llama-bpe";
+  spec.ignore_merges = is_llama3;
+  LOCKSTEP_RETURN_IF_ERROR(read_merges(metadata, spec));
+  return read_ids(metadata, {.add_bos = is_llama3}, spec);
+}
+
+// SentencePiece's BPE: spaces are marks, merges go by score, rare characters are bytes.
+Status read_sentence_piece(const GgufMetadata& metadata, TokenizerSpec& spec) {
+  spec.model = TokenModel::kCharacterBpe;
+  spec.byte_fallback = true;
+  LOCKSTEP_ASSIGN_OR_RETURN(spec.scores, metadata.floats(kScoresKey));
+  LOCKSTEP_ASSIGN_OR_RETURN(const bool prefix_space,
+                            metadata.boolean_or("tokenizer.ggml.add_space_prefix", true));
+  if (prefix_space) {
+    spec.normalizer.push_back({.kind = NormalizerStep::Kind::kPrepend, .text = kSpaceMark});
+  }
+  spec.normalizer.push_back(
+      {.kind = NormalizerStep::Kind::kReplace, .pattern = " ", .text = kSpaceMark});
+  spec.decoder = {{.kind = DecoderStep::Kind::kReplace, .pattern = kSpaceMark, .text = " "},
+                  {.kind = DecoderStep::Kind::kByteFallback}};
+  if (prefix_space) {
+    spec.decoder.push_back({.kind = DecoderStep::Kind::kStripFirst, .pattern = " ", .count = 1});
+  }
+  return read_ids(metadata, {.add_bos = true, .bos_id = 1, .eos_id = 2, .unknown_id = 0}, spec);
 }
 
 }  // namespace
 
 StatusOr<TokenizerSpec> tokenizer_from_gguf(const GgufMetadata& metadata) {
-  constexpr std::string_view kModelKey = "tokenizer.ggml.model";
   if (!metadata.has(kModelKey)) return not_found("the file has no tokenizer ({})", kModelKey);
   LOCKSTEP_ASSIGN_OR_RETURN(const std::string_view model, metadata.string(kModelKey));
-  if (model != "gpt2") {
-    return unimplemented("{} {} is not supported; supported: gpt2", kModelKey, quote_text(model));
+  if (model != "gpt2" && model != "llama") {
+    return unimplemented("{} {} is not supported; supported: gpt2, llama", kModelKey,
+                         quote_text(model));
   }
   TokenizerSpec spec;
-  LOCKSTEP_ASSIGN_OR_RETURN(spec.pre, read_pre_tokenizer(metadata));
   LOCKSTEP_RETURN_IF_ERROR(read_tokens(metadata, spec));
-  LOCKSTEP_RETURN_IF_ERROR(read_merges(metadata, spec));
   LOCKSTEP_RETURN_IF_ERROR(read_specials(spec));
-  LOCKSTEP_RETURN_IF_ERROR(read_ids(metadata, spec));
-  // Llama 3's tokenizer wants BOS and takes whole words; its files do not always say so.
-  const bool is_llama3 = spec.pre == PreTokenizer::kLlama3;
-  spec.ignore_merges = is_llama3;
-  LOCKSTEP_ASSIGN_OR_RETURN(spec.add_bos,
-                            metadata.boolean_or("tokenizer.ggml.add_bos_token", is_llama3));
-  LOCKSTEP_ASSIGN_OR_RETURN(spec.add_eos,
-                            metadata.boolean_or("tokenizer.ggml.add_eos_token", false));
-  LOCKSTEP_ASSIGN_OR_RETURN(spec.add_space_prefix,
-                            metadata.boolean_or("tokenizer.ggml.add_space_prefix", false));
+  LOCKSTEP_RETURN_IF_ERROR(model == "gpt2" ? read_byte_level(metadata, spec)
+                                           : read_sentence_piece(metadata, spec));
   return spec;
 }
 

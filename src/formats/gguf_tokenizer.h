@@ -1,4 +1,5 @@
-// GGUF metadata -> TokenizerSpec. tokenizer.ggml.model: gpt2 (byte-level BPE).
+// GGUF metadata -> TokenizerSpec. tokenizer.ggml.model: gpt2 (byte-level BPE) and llama
+// (SentencePiece's BPE). What a file leaves open is as in llama.cpp (src/llama-vocab.cpp).
 #pragma once
 
 #include "base/status.h"

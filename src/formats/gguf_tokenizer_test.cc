@@ -28,14 +28,15 @@ GgufBuilder with_tokens(const std::vector<std::string>& tokens, const std::vecto
 TEST(GgufTokenizer, MergesAreIdsInRankOrder) {
   const auto spec = tokenizer(tiny_llama_gguf());
   ASSERT_TRUE(spec.ok()) << spec.status();
-  EXPECT_EQ(spec->pre, PreTokenizer::kSmolLm);
+  EXPECT_EQ(spec->model, TokenModel::kByteLevelBpe);
+  EXPECT_EQ(spec->word_steps.size(), 2u);  // smollm
   EXPECT_EQ(spec->token_texts.size(), 6u);
   EXPECT_EQ(spec->merges, (std::vector<std::pair<int32_t, int32_t>>{{1, 2}, {4, 3}}));
   EXPECT_EQ(spec->merge_results, (std::vector<int32_t>{4, 5}));
   EXPECT_EQ(spec->bos_id, 0);
   EXPECT_EQ(spec->eos_id, 0);
   EXPECT_EQ(spec->unknown_id, -1);
-  EXPECT_FALSE(spec->add_bos);
+  EXPECT_TRUE(spec->prefix_ids.empty());
 }
 
 TEST(GgufTokenizer, ControlAndUserDefinedTokensAreSpecial) {
@@ -53,9 +54,44 @@ TEST(GgufTokenizer, ControlAndUserDefinedTokensAreSpecial) {
 
 TEST(GgufTokenizer, Llama3WantsBosAndWholeWordsUnlessTheFileSaysOtherwise) {
   GgufBuilder builder = tiny_llama_gguf().set_string("tokenizer.ggml.pre", "llama-bpe");
-  EXPECT_TRUE(tokenizer(builder)->add_bos);
+  EXPECT_EQ(tokenizer(builder)->prefix_ids, std::vector<int64_t>{0});
   EXPECT_TRUE(tokenizer(builder)->ignore_merges);
-  EXPECT_FALSE(tokenizer(builder.set_bool("tokenizer.ggml.add_bos_token", false))->add_bos);
+  builder.set_bool("tokenizer.ggml.add_bos_token", false);
+  EXPECT_TRUE(tokenizer(builder)->prefix_ids.empty());
+}
+
+// Two characters and what they make, in SentencePiece's way.
+GgufBuilder sentence_piece_gguf() {
+  return with_tokens({"<unk>", "<s>", "</s>", "a", "ab", "b"}, {2, 3, 3, 1, 1, 1})
+      .set_string("tokenizer.ggml.model", "llama")
+      .set_f32s("tokenizer.ggml.scores", {0, 0, 0, -2, -1, -3})
+      .remove("tokenizer.ggml.bos_token_id")
+      .remove("tokenizer.ggml.eos_token_id");
+}
+
+TEST(GgufTokenizer, SentencePieceMergesByScore) {
+  const auto spec = tokenizer(sentence_piece_gguf());
+  ASSERT_TRUE(spec.ok()) << spec.status();
+  EXPECT_EQ(spec->model, TokenModel::kCharacterBpe);
+  EXPECT_EQ(spec->scores, (std::vector<float>{0, 0, 0, -2, -1, -3}));
+  EXPECT_TRUE(spec->byte_fallback);
+  EXPECT_EQ(spec->prefix_ids, std::vector<int64_t>{1});  // without a word of it in the file
+  EXPECT_EQ(spec->eos_id, 2);
+  EXPECT_EQ(spec->unknown_id, 0);
+  EXPECT_EQ(spec->normalizer.size(), 2u);
+}
+
+TEST(GgufTokenizer, SpacePrefixIsLeftOutWhereTheFileSaysSo) {
+  const auto spec =
+      tokenizer(sentence_piece_gguf().set_bool("tokenizer.ggml.add_space_prefix", false));
+  ASSERT_TRUE(spec.ok()) << spec.status();
+  EXPECT_EQ(spec->normalizer.size(), 1u);
+}
+
+TEST(GgufTokenizer, ScoresMustBeThereAndNumbers) {
+  refuse(sentence_piece_gguf().remove("tokenizer.ggml.scores"), "tokenizer.ggml.scores");
+  refuse(sentence_piece_gguf().set_i32s("tokenizer.ggml.scores", {0, 0, 0, 0, 0, 0}),
+         "expected F32");
 }
 
 TEST(GgufTokenizer, FileWithoutTokenizerIsNotFound) {
@@ -64,8 +100,8 @@ TEST(GgufTokenizer, FileWithoutTokenizerIsNotFound) {
 }
 
 TEST(GgufTokenizer, OtherKindsAreRefusedByName) {
-  refuse(tiny_llama_gguf().set_string("tokenizer.ggml.model", "llama"), "'llama' is not supported");
-  refuse(tiny_llama_gguf().set_string("tokenizer.ggml.pre", "tekken"), "'tekken' is not supported");
+  refuse(tiny_llama_gguf().set_string("tokenizer.ggml.model", "rwkv"), "'rwkv' is not supported");
+  refuse(tiny_llama_gguf().set_string("tokenizer.ggml.pre", "kimi"), "'kimi' is not supported");
 }
 
 TEST(GgufTokenizer, VocabularyArraysOfUnequalLengthAreRefused) {

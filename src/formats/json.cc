@@ -209,6 +209,11 @@ const JsonValue* JsonFields::find(std::string_view key) const {
   return value == nullptr || value->is_null() ? nullptr : value;
 }
 
+bool JsonFields::says_null(std::string_view key) const {
+  const JsonValue* value = object_->find(key);
+  return value != nullptr && value->is_null();
+}
+
 std::string JsonFields::path_of(std::string_view key) const {
   return path_.empty() ? std::string(key) : fmt::format("{}.{}", path_, key);
 }

@@ -92,6 +92,7 @@ class JsonFields {
 
   const JsonValue* find(std::string_view key) const;  // null: absent or null
   bool has(std::string_view key) const { return find(key) != nullptr; }
+  bool says_null(std::string_view key) const;  // where null differs from absent
   std::string path_of(std::string_view key) const;
 
   StatusOr<int64_t> integer(std::string_view key, int64_t lo, int64_t hi) const;

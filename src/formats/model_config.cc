@@ -3,6 +3,7 @@
 #include <algorithm>
 #include <map>
 
+#include "base/math.h"
 #include "base/tensor_view.h"
 #include "base/vocabulary.h"
 #include "formats/json.h"
@@ -45,8 +46,26 @@ std::string rope_json(const RopeConfig& rope) {
                        llama3->high_freq_factor, llama3->original_max_positions);
   } else if (const auto* factors = std::get_if<RopeFactors>(&rope.scaling)) {
     out += fmt::format(",\"factors\":{}", factors->divisors.size());
+  } else if (const auto* yarn = std::get_if<RopeYarn>(&rope.scaling)) {
+    out +=
+        fmt::format(",\"yarn\":[{},{},{},{},{},{}]", yarn->factor, yarn->beta_fast, yarn->beta_slow,
+                    yarn->attention_factor, yarn->original_max_positions, yarn->truncate);
   }
   return out + "}";
+}
+
+// The blend is taken over logarithms to the base theta.
+Status check_rope(const RopeConfig& rope) {
+  const auto* yarn = std::get_if<RopeYarn>(&rope.scaling);
+  if (yarn == nullptr) return ok_status();
+  if (!(rope.theta > 1.0)) {
+    return invalid_argument("rope base {} with yarn scaling; it must be above 1", rope.theta);
+  }
+  if (!(yarn->beta_slow <= yarn->beta_fast)) {
+    return invalid_argument("yarn's beta_slow {} is above its beta_fast {}", yarn->beta_slow,
+                            yarn->beta_fast);
+  }
+  return ok_status();
 }
 
 std::string kinds_json(const std::vector<LayerKind>& kinds) {
@@ -56,6 +75,10 @@ std::string kinds_json(const std::vector<LayerKind>& kinds) {
 }
 
 }  // namespace
+
+double yarn_attention_factor(double factor, double weight) {
+  return 1.0 + 0.1 * weight * log_f64(factor);
+}
 
 Status check_model_config(const ModelConfig& c) {
   LOCKSTEP_RETURN_IF_ERROR(check_sizes(c));
@@ -69,6 +92,8 @@ Status check_model_config(const ModelConfig& c) {
   if (c.rotary_size % 2 != 0) {
     return invalid_argument("rotary size {} is odd; it must be even", c.rotary_size);
   }
+  LOCKSTEP_RETURN_IF_ERROR(check_rope(c.rope));
+  LOCKSTEP_RETURN_IF_ERROR(check_rope(c.rope_local));
   if (c.layer_kinds.size() != static_cast<size_t>(c.layers)) {
     return invalid_argument("{} layer types for {} layers", c.layer_kinds.size(), c.layers);
   }
@@ -84,7 +109,7 @@ Status check_model_config(const ModelConfig& c) {
 std::string canonical_json(const ModelConfig& c) {
   const std::map<std::string_view, std::string> fields = {
       {"activation", c.activation == HiddenActivation::kSilu ? "\"silu\"" : "\"gelu_tanh\""},
-      {"attention_bias", fmt::format("{}", c.attention_bias)},
+      {"attention_output_bias", fmt::format("{}", c.attention_output_bias)},
       {"attention_soft_cap", fmt::format("{}", c.attention_soft_cap)},
       {"bos_id", fmt::format("{}", c.bos_id)},
       {"eos_ids", shape_string(c.eos_ids)},
@@ -100,10 +125,13 @@ std::string canonical_json(const ModelConfig& c) {
       {"layout", c.layout == WeightLayout::kGguf ? "\"gguf\"" : "\"hugging_face\""},
       {"max_positions", fmt::format("{}", c.max_positions)},
       {"mlp_bias", fmt::format("{}", c.mlp_bias)},
+      {"qk_norm", fmt::format("{}", c.qk_norm)},
+      {"qkv_bias", fmt::format("{}", c.qkv_bias)},
       {"query_scale_size", fmt::format("{}", c.query_scale_size)},
       {"rms_eps", fmt::format("{}", c.rms_eps)},
       {"rope", rope_json(c.rope)},
       {"rope_local", rope_json(c.rope_local)},
+      {"rotary_interleaved", fmt::format("{}", c.rotary_interleaved)},
       {"rotary_size", fmt::format("{}", c.rotary_size)},
       {"sliding_window", fmt::format("{}", c.sliding_window)},
       {"tied_embeddings", fmt::format("{}", c.tied_embeddings)},

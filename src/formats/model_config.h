@@ -28,7 +28,21 @@ struct RopeLlama3 {
 struct RopeFactors {
   std::vector<float> divisors;  // rotary / 2
 };
-using RopeScaling = std::variant<std::monostate, RopeLinear, RopeLlama3, RopeFactors>;
+// YaRN (https://arxiv.org/abs/2309.00071): pairs that turn at least beta_fast times within the
+// original context keep their frequency, those that turn at most beta_slow times divide it by
+// `factor`, and between the two it is blended.
+struct RopeYarn {
+  double factor = 1.0;
+  double beta_fast = 32.0;
+  double beta_slow = 1.0;
+  double attention_factor = 1.0;  // on cos and sin
+  int64_t original_max_positions = 0;
+  bool truncate = true;  // the blend starts and ends at whole pairs
+};
+// What YaRN multiplies cos and sin by where no file says otherwise: 1 + 0.1 weight ln(factor).
+double yarn_attention_factor(double factor, double weight = 1.0);
+
+using RopeScaling = std::variant<std::monostate, RopeLinear, RopeLlama3, RopeFactors, RopeYarn>;
 
 struct RopeConfig {
   double theta = 10000.0;
@@ -38,12 +52,12 @@ struct RopeConfig {
 enum class LayerKind : uint8_t { kFull, kSliding };
 enum class HiddenActivation : uint8_t { kSilu, kGeluTanh };
 enum class WeightLayout : uint8_t {
-  kHuggingFace,  // q and k rows in half-split rope order
-  kGguf,  // ggml's tensor names; q and k of arch llama in interleaved order; gemma norms hold 1+w
+  kHuggingFace,
+  kGguf,  // ggml's tensor names; gemma norms hold 1 + w
 };
 
 struct ModelConfig {
-  std::string family;  // "llama", "gemma3": the registry's key, not the file's spelling
+  std::string family;  // "llama", "qwen3": the registry's key, not the file's spelling
   WeightLayout layout = WeightLayout::kHuggingFace;
   int64_t vocab_size = 0;
   int64_t hidden_size = 0;
@@ -56,11 +70,14 @@ struct ModelConfig {
   double rms_eps = 1e-6;
   HiddenActivation activation = HiddenActivation::kSilu;
   bool tied_embeddings = false;
-  bool attention_bias = false;
+  bool qkv_bias = false;
+  bool attention_output_bias = false;
   bool mlp_bias = false;
+  bool qk_norm = false;  // RMS norm of every head of q and k
   RopeConfig rope;
-  RopeConfig rope_local;               // sliding layers, where the family has a second base
+  RopeConfig rope_local;               // of sliding layers: `rope` again but where a file has two
   int64_t rotary_size = 0;             // dimensions of a head that are rotated; even
+  bool rotary_interleaved = false;     // pairs (2i, 2i + 1); else (i, i + rotary_size / 2)
   std::vector<LayerKind> layer_kinds;  // one a layer
   int64_t sliding_window = 0;          // positions; 0: none
   double query_scale_size = 0;         // attention scale = 1 / sqrt(this); head_size by default
@@ -78,6 +95,10 @@ inline constexpr int64_t kMaxHeads = 1024;
 inline constexpr int64_t kMaxHeadSize = 1024;
 inline constexpr int64_t kMaxPositions = 1 << 27;
 inline constexpr double kMaxRopeTheta = 1e15;
+inline constexpr double kMaxRopeFactor = 1e6;  // of every rope scaling
+inline constexpr double kMaxSoftCap = 1e6;
+inline constexpr double kMinQueryScaleSize = 1e-6;
+inline constexpr double kMaxQueryScaleSize = 1e6;
 
 // The rules that hold between the fields and the caps on each, in one place for both makers.
 // invalid_argument naming the sizes at fault.

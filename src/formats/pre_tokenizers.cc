@@ -1,13 +1,10 @@
 #include "formats/pre_tokenizers.h"
 
 #include <algorithm>
-#include <array>
 
 namespace lockstep::formats {
 namespace {
 
-constexpr std::string_view kGpt2Words =
-    R"('s|'t|'re|'ve|'m|'ll|'d| ?\p{L}+| ?\p{N}+| ?[^\s\p{L}\p{N}]+|\s+(?!\S)|\s+)";
 constexpr std::string_view kLlama3Words =
     R"((?i:'s|'t|'re|'ve|'m|'ll|'d)|[^\r\n\p{L}\p{N}]?\p{L}+|\p{N}{1,3}| ?[^\s\p{L}\p{N}]+[\r\n]*|)"
     R"(\s*[\r\n]+|\s+(?!\S)|\s+)";
@@ -16,37 +13,43 @@ constexpr std::string_view kQwen2Words =
     R"(\s*[\r\n]+|\s+(?!\S)|\s+)";
 
 struct NamedSplits {
-  PreTokenizer pre;
+  std::vector<std::string_view> names;
   std::vector<Split> splits;
 };
 
-const auto& named_sets() {
-  static const std::array<NamedSplits, 4> sets = [] {
+const std::vector<NamedSplits>& named_sets() {
+  static const std::vector<NamedSplits> sets = [] {
     const auto isolated = [](std::string_view regex) { return Split{.regex = std::string(regex)}; };
-    return std::array<NamedSplits, 4>{{
-        {PreTokenizer::kGpt2, {isolated(kGpt2Words)}},
-        {PreTokenizer::kSmolLm, {isolated(kNumberRegex), isolated(kGpt2Words)}},
-        {PreTokenizer::kLlama3, {isolated(kLlama3Words)}},
-        {PreTokenizer::kQwen2, {isolated(kQwen2Words)}},
-    }};
+    return std::vector<NamedSplits>{
+        {{"gpt-2"}, {isolated(kGpt2Words)}},
+        {{"smollm"}, {isolated(kNumberRegex), isolated(kGpt2Words)}},
+        {{"llama-bpe"}, {isolated(kLlama3Words)}},
+        {{"qwen2"}, {isolated(kQwen2Words)}},
+        {{"default"},
+         {isolated(R"([\p{P}\$\+<=>\^~\|]+)"), isolated(kGpt2Words), isolated(R"(\p{N}+)"),
+          isolated(R"([0-9][0-9][0-9])")}},
+    };
   }();
   return sets;
 }
 
 }  // namespace
 
-std::span<const Split> splits_of(PreTokenizer pre) {
+const std::vector<Split>* splits_named(std::string_view name) {
   for (const NamedSplits& set : named_sets()) {
-    if (set.pre == pre) return set.splits;
+    if (std::ranges::find(set.names, name) != set.names.end()) return &set.splits;
   }
-  return {};
+  return nullptr;
 }
 
-PreTokenizer recognise_splits(std::span<const Split> splits) {
+std::string pre_tokenizer_names() {
+  std::string names;
   for (const NamedSplits& set : named_sets()) {
-    if (std::ranges::equal(set.splits, splits)) return set.pre;
+    for (const std::string_view name : set.names) {
+      names += (names.empty() ? "" : ", ") + std::string(name);
+    }
   }
-  return PreTokenizer::kCustom;
+  return names;
 }
 
 bool is_known_regex(std::string_view regex) {

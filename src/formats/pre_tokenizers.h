@@ -4,6 +4,7 @@
 #pragma once
 
 #include <span>
+#include <string>
 #include <string_view>
 
 #include "formats/tokenizer_spec.h"
@@ -14,11 +15,18 @@ namespace lockstep::formats {
 // \p{N} lacks the last two ranges.
 inline constexpr std::string_view kNumberRegex = R"([\p{N}\x{11de0}-\x{11de9}\x{16ff4}-\x{16ff6}])";
 
-// Empty for kCustom.
-std::span<const Split> splits_of(PreTokenizer pre);
+// A character that the Punctuation pre-tokenizer takes for punctuation: all of ASCII's and \p{P}.
+inline constexpr std::string_view kPunctuationRegex = R"([\p{P}$+<=>\^`|~])";
 
-// The name of exactly these splits; kCustom for any others.
-PreTokenizer recognise_splits(std::span<const Split> splits);
+// GPT-2's words, which are what ByteLevel cuts.
+inline constexpr std::string_view kGpt2Words =
+    R"('s|'t|'re|'ve|'m|'ll|'d| ?\p{L}+| ?\p{N}+| ?[^\s\p{L}\p{N}]+|\s+(?!\S)|\s+)";
+
+// By the name that GGUF files have for it (tokenizer.ggml.pre); null for one that is not known.
+const std::vector<Split>* splits_named(std::string_view name);
+
+// All names, for errors.
+std::string pre_tokenizer_names();
 
 // Whether the regex stands in one of the named sets.
 bool is_known_regex(std::string_view regex);

@@ -2,6 +2,7 @@
 
 #include <gtest/gtest.h>
 
+#include "formats/pre_tokenizers.h"
 #include "formats/testing/refusal.h"
 
 namespace lockstep::formats {
@@ -40,7 +41,7 @@ TEST(TokenizerJson, ReadsVocabularyMergesAndAddedTokens) {
   EXPECT_EQ(spec.token_kinds[3], TokenKind::kControl);
   EXPECT_EQ(spec.merges, (std::vector<std::pair<int32_t, int32_t>>{{0, 1}}));
   EXPECT_EQ(spec.merge_results, (std::vector<int32_t>{2}));
-  EXPECT_EQ(spec.pre, PreTokenizer::kGpt2);
+  EXPECT_EQ(spec.model, TokenModel::kByteLevelBpe);
   ASSERT_EQ(spec.specials.size(), 1u);
   EXPECT_TRUE(spec.specials[0].control);
   EXPECT_FALSE(spec.specials[0].normalized);
@@ -56,35 +57,75 @@ TEST(TokenizerJson, AddedTokensMayLeaveGapsAndRepeatVocabulary) {
   const TokenizerSpec spec =
       parsed({.added = R"([{"id":2,"content":"ab"},{"id":6,"content":"x"}])"});
   EXPECT_EQ(spec.token_texts.size(), 7u);
-  EXPECT_EQ(spec.token_kinds[2], TokenKind::kUserDefined);
+  EXPECT_EQ(spec.token_kinds[2], TokenKind::kNormal);  // the model makes it too
+  EXPECT_EQ(spec.token_kinds[6], TokenKind::kUserDefined);
   EXPECT_EQ(spec.token_kinds[4], TokenKind::kUnused);
 }
 
-TEST(TokenizerJson, RecognisesNamedSplits) {
+TEST(TokenizerJson, PreTokenizersAreSteps) {
   Source source;
   source.pre_tokenizer =
       R"({"type":"Sequence","pretokenizers":[{"type":"Digits","individual_digits":true},)"
-      R"({"type":"ByteLevel","add_prefix_space":false}]})";
-  EXPECT_EQ(parsed(source).pre, PreTokenizer::kSmolLm);
+      R"({"type":"ByteLevel","add_prefix_space":true}]})";
+  EXPECT_EQ(parsed(source).word_steps,
+            (std::vector<WordStep>{Split{.regex = std::string(kNumberRegex)}, PrefixSpace{},
+                                   Split{.regex = std::string(kGpt2Words)}}));
   source.pre_tokenizer =
       R"({"type":"Sequence","pretokenizers":[{"type":"Split","pattern":{"String":"a.b"},)"
       R"("behavior":"Removed","invert":true},)"
-      R"({"type":"ByteLevel","add_prefix_space":false,"use_regex":false}]})";
+      R"({"type":"Sequence","pretokenizers":[)"
+      R"({"type":"ByteLevel","add_prefix_space":false,"use_regex":false}]}]})";
+  EXPECT_EQ(parsed(source).word_steps,
+            (std::vector<WordStep>{
+                Split{.regex = "a\\.b", .behavior = SplitBehavior::kRemoved, .invert = true}}));
+}
+
+TEST(TokenizerJson, WithoutByteLevelSymbolsAreCharacters) {
+  Source source;
+  source.model = R"({"type":"BPE","vocab":{"a":0,"b":1,"ab":2},"merges":["a b"],"unk_token":"b",)"
+                 R"("fuse_unk":true,"byte_fallback":true})";
+  source.normalizer = R"({"type":"Sequence","normalizers":[{"type":"Prepend","prepend":"_"},)"
+                      R"({"type":"Replace","pattern":{"String":" "},"content":"_"}]})";
+  source.pre_tokenizer = R"({"type":"Metaspace","replacement":"_","prepend_scheme":"first",)"
+                         R"("split":false})";
+  source.decoder =
+      R"({"type":"Sequence","decoders":[{"type":"Replace","pattern":{"String":"_"},"content":" "},)"
+      R"({"type":"ByteFallback"},{"type":"Fuse"},{"type":"Strip","content":" ","start":1,)"
+      R"("stop":0}]})";
   const TokenizerSpec spec = parsed(source);
-  EXPECT_EQ(spec.pre, PreTokenizer::kCustom);
-  ASSERT_EQ(spec.splits.size(), 1u);
-  EXPECT_EQ(spec.splits[0].regex, "a\\.b");
-  EXPECT_EQ(spec.splits[0].behavior, SplitBehavior::kRemoved);
-  EXPECT_TRUE(spec.splits[0].invert);
+  EXPECT_EQ(spec.model, TokenModel::kCharacterBpe);
+  EXPECT_TRUE(spec.byte_fallback);
+  EXPECT_TRUE(spec.fuse_unknown);
+  EXPECT_EQ(spec.unknown_id, 1);
+  EXPECT_EQ(spec.normalizer.size(), 2u);
+  EXPECT_EQ(spec.word_steps,
+            (std::vector<WordStep>{
+                Metaspace{.mark = "_", .prefix = Metaspace::Prefix::kFirst, .split = false}}));
+  EXPECT_EQ(spec.decoder.size(), 3u);
 }
 
 TEST(TokenizerJson, TemplateNamesBosAndEos) {
   const TokenizerSpec spec = parsed(
       {.post_processor = R"({"type":"TemplateProcessing","single":[{"SpecialToken":{"id":"<t>"}},)"
                          R"({"Sequence":{"id":"A"}}],"special_tokens":{"<t>":{"ids":[3]}}})"});
-  EXPECT_TRUE(spec.add_bos);
-  EXPECT_FALSE(spec.add_eos);
+  EXPECT_EQ(spec.prefix_ids, std::vector<int64_t>{3});
+  EXPECT_TRUE(spec.suffix_ids.empty());
   EXPECT_EQ(spec.bos_id, 3);
+}
+
+TEST(TokenizerJson, ConfigOfLlamaClassesDecidesAboutBos) {
+  TokenizerSpec spec = parsed({});
+  ASSERT_TRUE(apply_tokenizer_config(R"({"bos_token":"<t>","add_bos_token":true})", spec).ok());
+  EXPECT_TRUE(spec.prefix_ids.empty());
+  ASSERT_TRUE(apply_tokenizer_config(R"({"bos_token":"<t>","add_bos_token":true,)"
+                                     R"("tokenizer_class":"LlamaTokenizerFast"})",
+                                     spec)
+                  .ok());
+  EXPECT_EQ(spec.prefix_ids, std::vector<int64_t>{3});
+  ASSERT_TRUE(apply_tokenizer_config(
+                  R"({"add_bos_token":false,"tokenizer_class":"LlamaTokenizerFast"})", spec)
+                  .ok());
+  EXPECT_TRUE(spec.prefix_ids.empty());
 }
 
 TEST(TokenizerJson, ConfigNamesTokensByTextOrObject) {
@@ -99,14 +140,13 @@ TEST(TokenizerJson, ConfigNamesTokensByTextOrObject) {
 }
 
 TEST(TokenizerJson, OtherKindsAreRefusedByName) {
-  refuse({.model = R"({"type":"Unigram","vocab":[]})"}, "'Unigram'");
+  refuse({.model = R"({"type":"WordPiece","vocab":{}})"}, "'WordPiece'");
   refuse({.model = R"({"vocab":{},"merges":[],"byte_fallback":true})"}, "byte_fallback");
   refuse({.model = R"({"vocab":{},"merges":[],"dropout":0.1})"}, "dropout");
   refuse({.model = R"({"vocab":{},"merges":[],"end_of_word_suffix":"</w>"})"}, "'</w>'");
-  refuse({.normalizer = R"({"type":"Lowercase"})"}, "'Lowercase'");
-  refuse({.pre_tokenizer = R"({"type":"Metaspace"})"}, "'Metaspace'");
-  refuse({.pre_tokenizer = "null"}, "ByteLevel");
-  refuse({.post_processor = R"({"type":"RobertaProcessing"})"}, "'RobertaProcessing'");
+  refuse({.normalizer = R"({"type":"BertNormalizer"})"}, "'BertNormalizer'");
+  refuse({.pre_tokenizer = R"({"type":"BertPreTokenizer"})"}, "'BertPreTokenizer'");
+  refuse({.post_processor = R"({"type":"X"})"}, "'X'");
   refuse({.decoder = R"({"type":"WordPiece"})"}, "'WordPiece'");
 }
 

@@ -13,8 +13,8 @@ struct Family {
 
 // By ModelConfig::family. Adding one: docs/adding_a_model.md.
 constexpr Family kFamilies[] = {
-    {"llama", build_llama},
-    {"gemma3", build_gemma3},
+    {"llama", build_llama}, {"mistral", build_llama}, {"qwen2", build_llama},
+    {"qwen3", build_llama}, {"gemma2", build_gemma},  {"gemma3", build_gemma},
 };
 
 }  // namespace
@@ -25,7 +25,7 @@ StatusOr<std::unique_ptr<Model>> build_model(const formats::Checkpoint& checkpoi
   for (const Family& family : kFamilies) {
     if (family.name != config.family) continue;
     LOCKSTEP_ASSIGN_OR_RETURN(const Vocabulary vocabulary, Vocabulary::create(config.vocab_size));
-    return family.build(checkpoint, vocabulary, device, options);
+    return family.build({checkpoint, vocabulary, device, options});
   }
   return unimplemented("family {} has no builder", config.family);
 }

@@ -28,11 +28,11 @@ bool is_gguf(const formats::Checkpoint& checkpoint) {
 }  // namespace
 
 StatusOr<WeightBinder> WeightBinder::create(const formats::Checkpoint& checkpoint,
-                                            device::Device& device) {
-  if (is_gguf(checkpoint)) return WeightBinder(checkpoint, device, "");
+                                            device::Device& device, float norm_offset) {
+  if (is_gguf(checkpoint)) return WeightBinder(checkpoint, device, norm_offset, "");
   for (const std::string_view prefix : kPrefixes) {
     if (checkpoint.has(fmt::format("{}{}.weight", prefix, kEmbeddingName.hugging_face))) {
-      return WeightBinder(checkpoint, device, std::string(prefix));
+      return WeightBinder(checkpoint, device, norm_offset, std::string(prefix));
     }
   }
   return not_found("tensor {}{}.weight is missing", kPrefixes[0], kEmbeddingName.hugging_face);
@@ -86,17 +86,18 @@ StatusOr<std::unique_ptr<device::LinearPlan>> WeightBinder::linear(
   auto plan = device_->prepare(weights);
   if (!plan.ok()) return annotate(plan.status(), names.front());
   for (const std::string& name : names) checkpoint_->release(name);
+  if (layer != kNoLayer) layer_bytes_ += (*plan)->bytes();
   return plan;
 }
 
 StatusOr<std::unique_ptr<device::Vector>> WeightBinder::norm(int layer, TensorName name,
-                                                             int64_t size, float offset) {
+                                                             int64_t size) {
   LOCKSTEP_ASSIGN_OR_RETURN(const TensorView view,
                             tensor(full_name(layer, name, "weight"), {size}));
   std::vector<float> values(static_cast<size_t>(size));
   device::dequantise(view.dtype, view.bytes.data(), values);
-  if (offset != 0.0f) {
-    for (float& v : values) v += offset;
+  if (norm_offset_ != 0.0f) {
+    for (float& v : values) v += norm_offset_;
   }
   return device_->upload(values);
 }

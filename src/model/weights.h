@@ -48,9 +48,10 @@ struct Matrix {
 
 class WeightBinder {
  public:
-  // Both are borrowed. not_found when there is no embedding table to tell the file's prefix by.
+  // Checkpoint and device are borrowed. `norm_offset` is added to every norm's weight, in f32.
+  // not_found when there is no embedding table to tell the file's prefix by.
   static StatusOr<WeightBinder> create(const formats::Checkpoint& checkpoint,
-                                       device::Device& device);
+                                       device::Device& device, float norm_offset);
 
   // One plan over matrices stacked along their outputs. Errors name the tensor, its shape and the
   // expected one. The mapped pages are given back once the device has its copy.
@@ -59,9 +60,8 @@ class WeightBinder {
     return linear(layer, std::span(&matrix, 1));
   }
 
-  // A norm's weight as f32, `offset` added in f32 (Gemma's Hugging Face files hold w of 1 + w).
-  StatusOr<std::unique_ptr<device::Vector>> norm(int layer, TensorName name, int64_t size,
-                                                 float offset = 0.0f);
+  // A norm's weight as f32.
+  StatusOr<std::unique_ptr<device::Vector>> norm(int layer, TensorName name, int64_t size);
 
   // A matrix that the program does not read; where the file has it, its shape must be right.
   Status leave_aside(const Matrix& matrix);
@@ -69,15 +69,24 @@ class WeightBinder {
   // invalid_argument naming a tensor of the file that nothing asked for.
   Status finish() const;
 
+  // Of the plans made for layers.
+  int64_t layer_bytes() const { return layer_bytes_; }
+
  private:
-  WeightBinder(const formats::Checkpoint& checkpoint, device::Device& device, std::string prefix)
-      : checkpoint_(&checkpoint), device_(&device), prefix_(std::move(prefix)) {}
+  WeightBinder(const formats::Checkpoint& checkpoint, device::Device& device, float norm_offset,
+               std::string prefix)
+      : checkpoint_(&checkpoint),
+        device_(&device),
+        norm_offset_(norm_offset),
+        prefix_(std::move(prefix)) {}
 
   std::string full_name(int layer, TensorName name, std::string_view suffix) const;
   StatusOr<TensorView> tensor(const std::string& name, const Shape& expected);
 
   const formats::Checkpoint* checkpoint_;
   device::Device* device_;
+  float norm_offset_;
+  int64_t layer_bytes_ = 0;
   std::string prefix_;  // Hugging Face files: what stands before "embed_tokens.weight"
   std::set<std::string, std::less<>> bound_;
 };

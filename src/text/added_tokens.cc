@@ -1,10 +1,9 @@
 #include "text/added_tokens.h"
 
-#include <utf8proc.h>
-
 #include <algorithm>
 
 #include "base/text.h"
+#include "text/character_class.h"
 #include "text/utf8.h"
 
 namespace lockstep::text {
@@ -12,44 +11,12 @@ namespace {
 
 using formats::SpecialToken;
 
-bool is_space(char32_t c) {
-  return (0x9 <= c && c <= 0xd) || c == 0x20 || c == 0x85 || c == 0xa0 || c == 0x1680 ||
-         (0x2000 <= c && c <= 0x200a) || c == 0x2028 || c == 0x2029 || c == 0x202f || c == 0x205f ||
-         c == 0x3000;
-}
-
-// A character of \w: letters, marks, digits, connectors.
-bool is_word(char32_t c) {
-  const utf8proc_category_t category = utf8proc_category(static_cast<utf8proc_int32_t>(c));
-  return (UTF8PROC_CATEGORY_LU <= category && category <= UTF8PROC_CATEGORY_ME) ||
-         category == UTF8PROC_CATEGORY_ND || category == UTF8PROC_CATEGORY_NL ||
-         category == UTF8PROC_CATEGORY_PC;
-}
-
 bool stands_alone(std::string_view text, size_t begin, size_t end) {
   if (begin > 0) {
     const size_t before = last_code_point_begin(text.substr(0, begin));
-    if (is_word(first_code_point(text.substr(before)).value)) return false;
+    if (is_word_character(first_code_point(text.substr(before)).value)) return false;
   }
-  return end == text.size() || !is_word(first_code_point(text.substr(end)).value);
-}
-
-size_t skip_spaces_left(std::string_view text, size_t at, size_t stop) {
-  while (at > stop) {
-    const size_t before = last_code_point_begin(text.substr(0, at));
-    if (!is_space(first_code_point(text.substr(before)).value)) break;
-    at = before;
-  }
-  return std::max(at, stop);
-}
-
-size_t skip_spaces_right(std::string_view text, size_t at) {
-  while (at < text.size()) {
-    const CodePoint c = first_code_point(text.substr(at));
-    if (!is_space(c.value)) break;
-    at += c.bytes;
-  }
-  return at;
+  return end == text.size() || !is_word_character(first_code_point(text.substr(end)).value);
 }
 
 }  // namespace
@@ -126,12 +93,6 @@ void AddedTokens::cut(std::string_view text, std::span<const ByteRange> control_
     done = at;
   }
   if (done < text.size()) pieces.push_back({done, text.size(), nullptr});
-}
-
-std::optional<int64_t> AddedTokens::find(std::string_view text) const {
-  const auto found = std::ranges::lower_bound(tokens_, text, {}, &SpecialToken::text);
-  if (found == tokens_.end() || found->text != text) return std::nullopt;
-  return found->id;
 }
 
 }  // namespace lockstep::text

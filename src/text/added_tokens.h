@@ -8,20 +8,15 @@
 
 #include <array>
 #include <cstdint>
-#include <optional>
 #include <span>
 #include <string_view>
 #include <vector>
 
 #include "base/status.h"
 #include "formats/tokenizer_spec.h"
+#include "text/byte_range.h"
 
 namespace lockstep::text {
-
-struct ByteRange {
-  size_t begin;
-  size_t end;
-};
 
 // A stretch of text: an added token's, or one between them.
 struct TextPiece {
@@ -45,7 +40,6 @@ class AddedTokens {
   void cut(std::string_view text, std::span<const ByteRange> control_ranges,
            std::vector<TextPiece>& pieces) const;
 
-  std::optional<int64_t> find(std::string_view text) const;
   bool empty() const { return tokens_.empty(); }
 
  private:

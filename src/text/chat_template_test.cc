@@ -62,7 +62,6 @@ TEST(ChatTemplate, RendersSmolLm2) {
 
 TEST(ChatTemplate, UserCannotTypeATurnMarker) {
   TinySpec tiny;
-  tiny.spec.pre = formats::PreTokenizer::kSmolLm;
   const int32_t start = tiny.control("<|im_start|>");
   const int32_t end = tiny.control("<|im_end|>");
   const Tokenizer tokenizer = tiny.build();

@@ -1,6 +1,7 @@
 #include "text/detokenizer.h"
 
 #include <algorithm>
+#include <iterator>
 
 #include "text/utf8.h"
 
@@ -64,9 +65,31 @@ std::string Utf8Assembler::finish() {
   return std::string(kReplacementCharacter);
 }
 
+void Detokenizer::begin() {
+  first_token_ = true;
+  spaces_to_strip_ = tokenizer_->spaces_stripped_at_front();
+}
+
 std::string Detokenizer::push(TokenId id) {
   if (specials_ == Specials::kHide && tokenizer_->is_control(id)) return "";
-  return characters_.push(tokenizer_->token_bytes(id));
+  std::string_view bytes = tokenizer_->token_bytes(id);
+  std::string without_spaces;
+  if (first_token_ && tokenizer_->loses_spaces_at_front(id)) {
+    std::ranges::remove_copy(bytes, std::back_inserter(without_spaces), ' ');
+    bytes = without_spaces;
+  }
+  first_token_ = false;
+  while (spaces_to_strip_ > 0 && bytes.starts_with(' ')) {
+    bytes.remove_prefix(1);
+    --spaces_to_strip_;
+  }
+  if (!bytes.empty()) spaces_to_strip_ = 0;
+  return characters_.push(bytes);
+}
+
+std::string Detokenizer::finish() {
+  begin();
+  return characters_.finish();
 }
 
 }  // namespace lockstep::text

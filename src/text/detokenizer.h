@@ -31,17 +31,23 @@ class Utf8Assembler {
 class Detokenizer {
  public:
   explicit Detokenizer(const Tokenizer& tokenizer, Specials specials = Specials::kHide)
-      : tokenizer_(&tokenizer), specials_(specials) {}
+      : tokenizer_(&tokenizer), specials_(specials) {
+    begin();
+  }
 
   // May be empty: a control token that is hidden, or half a character.
   std::string push(TokenId id);
   // After the last token. The detokenizer is then as new.
-  std::string finish() { return characters_.finish(); }
+  std::string finish();
 
  private:
+  void begin();
+
   const Tokenizer* tokenizer_;
   Specials specials_;
   Utf8Assembler characters_;
+  bool first_token_ = true;
+  int spaces_to_strip_ = 0;
 };
 
 }  // namespace lockstep::text

@@ -17,6 +17,13 @@
 
 namespace lockstep::text {
 
+struct RankedMerge {
+  int32_t left;
+  int32_t right;
+  int32_t result;
+  uint32_t rank;
+};
+
 class MergeTable {
  public:
   // Memory that calls reuse.
@@ -26,10 +33,11 @@ class MergeTable {
     std::vector<uint64_t> heap;
   };
 
-  // pairs[rank] merge into results[rank]. invalid_argument for a pair that is there twice.
-  // REQUIRES equal lengths below 2^31 and ids that are not negative.
-  static StatusOr<MergeTable> create(std::span<const std::pair<int32_t, int32_t>> pairs,
-                                     std::span<const int32_t> results);
+  MergeTable() = default;
+  // invalid_argument for a pair that is there twice and for a token that is made out of itself.
+  // REQUIRES ids in [0, 2^31) and that merges with the same result have the same first and last
+  // symbol, as they spell the same text.
+  static StatusOr<MergeTable> create(std::span<const RankedMerge> merges);
 
   // REQUIRES fewer than 2^31 symbols.
   void apply(std::vector<int32_t>& symbols, Scratch& scratch) const;
@@ -46,8 +54,15 @@ class MergeTable {
     const auto found = merges_.find(key(left, right));
     return found == merges_.end() ? nullptr : &found->second;
   }
+  Status find_joints(std::span<const RankedMerge> merges);
+  bool may_join(int32_t left, int32_t right) const;
+  void merge_run(std::span<int32_t> symbols, Scratch& scratch) const;
 
   absl::flat_hash_map<uint64_t, Merge> merges_;  // looked up only: its order reaches nothing
+  // Between which symbols some merge could join what stands left and right of the gap: a bit for
+  // each hash of a pair, so a set bit may be wrong and a clear one never is.
+  std::vector<uint64_t> joints_;
+  std::vector<bool> is_result_;  // [id]
 };
 
 }  // namespace lockstep::text

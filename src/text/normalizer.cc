@@ -6,26 +6,15 @@
 #include <array>
 #include <vector>
 
+#include "text/character_class.h"
+#include "text/text_replace.h"
 #include "text/utf8.h"
 
 namespace lockstep::text {
 namespace {
 
-using formats::Normalization;
-
-int options_of(Normalization step) {
-  switch (step) {
-    case Normalization::kNfc:
-      return UTF8PROC_STABLE | UTF8PROC_COMPOSE;
-    case Normalization::kNfd:
-      return UTF8PROC_STABLE | UTF8PROC_DECOMPOSE;
-    case Normalization::kNfkc:
-      return UTF8PROC_STABLE | UTF8PROC_COMPOSE | UTF8PROC_COMPAT;
-    case Normalization::kNfkd:
-      return UTF8PROC_STABLE | UTF8PROC_DECOMPOSE | UTF8PROC_COMPAT;
-  }
-  return 0;
-}
+using formats::NormalizerStep;
+using Kind = NormalizerStep::Kind;
 
 int combining_class(utf8proc_int32_t c) { return utf8proc_get_property(c)->combining_class; }
 
@@ -40,9 +29,11 @@ void sort_marks(std::vector<utf8proc_int32_t>& code_points) {
   }
 }
 
-StatusOr<std::string> apply_step(std::string_view utf8, Normalization step) {
-  constexpr int kLongestDecomposition = 18;  // U+FDFA
-  const auto options = static_cast<utf8proc_option_t>(options_of(step));
+StatusOr<std::string> unicode_form(std::string_view utf8, int form) {
+  const auto is_ascii = [](char c) { return static_cast<unsigned char>(c) < 0x80; };
+  if (std::ranges::all_of(utf8, is_ascii)) return std::string(utf8);  // the same in every form
+  constexpr int kLongestDecomposition = 18;                           // U+FDFA
+  const auto options = static_cast<utf8proc_option_t>(UTF8PROC_STABLE | form);
   std::vector<utf8proc_int32_t> code_points;
   code_points.reserve(utf8.size());
   while (!utf8.empty()) {
@@ -68,14 +59,115 @@ StatusOr<std::string> apply_step(std::string_view utf8, Normalization step) {
   return out;
 }
 
+// Character by character; the one whose small form is two characters is U+0130.
+std::string lowercase(std::string_view utf8) {
+  std::string out;
+  out.reserve(utf8.size());
+  while (!utf8.empty()) {
+    const CodePoint c = first_code_point(utf8);
+    utf8.remove_prefix(c.bytes);
+    if (c.value == 0x130) {
+      append_utf8(out, U'i');
+      append_utf8(out, 0x307);
+    } else {
+      append_utf8(out,
+                  static_cast<char32_t>(utf8proc_tolower(static_cast<utf8proc_int32_t>(c.value))));
+    }
+  }
+  return out;
+}
+
 }  // namespace
 
-StatusOr<std::string> normalize(std::string_view utf8, std::span<const Normalization> steps) {
+StatusOr<Normalizer> Normalizer::create(std::vector<NormalizerStep> steps) {
+  if (steps.size() > kMaxSteps) {
+    return invalid_argument("normalizer has {} steps; at most {} are allowed", steps.size(),
+                            kMaxSteps);
+  }
+  Normalizer normalizer;
+  for (NormalizerStep& source : steps) {
+    Step step{.source = std::move(source), .regex = {}};
+    if (step.source.kind == Kind::kReplaceRegex) {
+      LOCKSTEP_ASSIGN_OR_RETURN(step.regex,
+                                Regex::create(step.source.pattern, Regex::Trust::kFile));
+    }
+    normalizer.steps_.push_back(std::move(step));
+  }
+  return normalizer;
+}
+
+StatusOr<std::string> Normalizer::apply_step(const Step& step, std::string_view utf8,
+                                             RegexRun& run) {
+  switch (step.source.kind) {
+    case Kind::kNfc:
+      return unicode_form(utf8, UTF8PROC_COMPOSE);
+    case Kind::kNfd:
+      return unicode_form(utf8, UTF8PROC_DECOMPOSE);
+    case Kind::kNfkc:
+      return unicode_form(utf8, UTF8PROC_COMPOSE | UTF8PROC_COMPAT);
+    case Kind::kNfkd:
+      return unicode_form(utf8, UTF8PROC_DECOMPOSE | UTF8PROC_COMPAT);
+    case Kind::kLowercase:
+      return lowercase(utf8);
+    case Kind::kReplace:
+      return replace_all(utf8, step.source.pattern, step.source.text, kMaxNormalizedBytes);
+    case Kind::kReplaceRegex: {
+      std::vector<MatchSpan> matches;
+      LOCKSTEP_RETURN_IF_ERROR(step.regex->find_all(utf8, run, matches));
+      return replace_spans(utf8, matches, step.source.text, kMaxNormalizedBytes);
+    }
+    case Kind::kPrepend:
+      return utf8.empty() ? std::string() : step.source.text + std::string(utf8);
+    case Kind::kStripLeft:
+      return std::string(utf8.substr(skip_spaces_right(utf8, 0)));
+    case Kind::kStripRight:
+      return std::string(utf8.substr(0, skip_spaces_left(utf8, utf8.size(), 0)));
+  }
+  return std::string(utf8);
+}
+
+// Each stretch inside and between the ranges goes through the step on its own. Where they do not
+// come out as the parts of the whole, the step has joined what lies on two sides of a border.
+Status Normalizer::move_ranges(const Step& step, std::string_view before, std::string_view after,
+                               RegexRun& run, std::vector<ByteRange>& ranges) {
+  std::string joined;
+  size_t done = 0;
+  const auto append = [&](size_t end) -> Status {
+    const std::string_view part = before.substr(done, end - done);
+    done = end;
+    // Only the very front of the text gets a prefix; it belongs to what is there.
+    if (step.source.kind == Kind::kPrepend && !joined.empty()) {
+      joined += part;
+      return ok_status();
+    }
+    LOCKSTEP_ASSIGN_OR_RETURN(const std::string moved, apply_step(step, part, run));
+    joined += moved;
+    return ok_status();
+  };
+  for (ByteRange& range : ranges) {
+    LOCKSTEP_RETURN_IF_ERROR(append(range.begin));
+    const size_t begin = joined.size();
+    LOCKSTEP_RETURN_IF_ERROR(append(range.end));
+    range = {begin, joined.size()};
+  }
+  LOCKSTEP_RETURN_IF_ERROR(append(before.size()));
+  if (joined != after) ranges.clear();
+  return ok_status();
+}
+
+StatusOr<std::string> Normalizer::apply(std::string_view utf8) const {
+  std::vector<ByteRange> none;
+  return apply(utf8, none);
+}
+
+StatusOr<std::string> Normalizer::apply(std::string_view utf8,
+                                        std::vector<ByteRange>& ranges) const {
   std::string text(utf8);
-  const auto is_ascii = [](char c) { return static_cast<unsigned char>(c) < 0x80; };
-  if (std::ranges::all_of(utf8, is_ascii)) return text;  // the same in every form
-  for (const Normalization step : steps) {
-    LOCKSTEP_ASSIGN_OR_RETURN(text, apply_step(text, step));
+  RegexRun run(utf8.size());
+  for (const Step& step : steps_) {
+    LOCKSTEP_ASSIGN_OR_RETURN(std::string next, apply_step(step, text, run));
+    if (!ranges.empty()) LOCKSTEP_RETURN_IF_ERROR(move_ranges(step, text, next, run, ranges));
+    text = std::move(next);
   }
   return text;
 }

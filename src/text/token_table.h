@@ -1,13 +1,9 @@
-// What the rows of a model's embedding table stand for: id to bytes, and the few ways back.
+// What the rows of a model's embedding table stand for: id to the bytes of decoded text.
 //
 // Thread rule: immutable after create.
 #pragma once
 
-#include <absl/container/flat_hash_map.h>
-
-#include <array>
 #include <cstdint>
-#include <functional>
 #include <string_view>
 #include <vector>
 
@@ -20,6 +16,7 @@ namespace lockstep::text {
 class TokenTable {
  public:
   static constexpr size_t kMaxTokenBytes = size_t{64} << 10;  // one token's text in a file
+  static constexpr size_t kMaxTableBytes = size_t{1} << 30;   // all decoded texts
 
   // invalid_argument for texts and kinds of unequal number, a text that is too long, an ordinary
   // token at or past V.
@@ -32,22 +29,18 @@ class TokenTable {
     return {bytes_.data() + begin, ends_[id] - begin};
   }
   bool is_control(int32_t id) const { return control_[id]; }
-
-  // The ordinary token of each single byte, the lowest where there are several; -1 for none.
-  std::array<int32_t, 256> byte_tokens() const;
-
-  // The ordinary tokens by their bytes; valid while this table lives, moved or not. Looked up only:
-  // its order reaches nothing.
-  using ByBytes = absl::flat_hash_map<std::string_view, int32_t, std::hash<std::string_view>,
-                                      std::equal_to<std::string_view>>;
-  ByBytes ordinary_by_bytes() const;
+  // Whether its spaces go where it is the first of a text (Metaspace).
+  bool loses_spaces_at_front(int32_t id) const { return !marked_.empty() && marked_[id]; }
+  // Spaces that go at the front of a whole text, whichever token they come from.
+  int spaces_stripped_at_front() const { return stripped_; }
 
  private:
   std::vector<TokenId> ids_;    // [V]: the checked form of each id
   std::vector<uint32_t> ends_;  // [V]: of each id's bytes; they begin where the previous ones end
   std::vector<bool> control_;   // [V]
-  std::vector<bool> ordinary_;  // [V]
+  std::vector<bool> marked_;    // [V], or empty
   std::vector<char> bytes_;     // not a string: views stay valid when the table moves
+  int stripped_ = 0;
 };
 
 }  // namespace lockstep::text

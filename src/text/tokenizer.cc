@@ -1,13 +1,17 @@
 #include "text/tokenizer.h"
 
+#include <absl/container/flat_hash_map.h>
+
 #include <algorithm>
-#include <array>
+#include <functional>
+#include <tuple>
 #include <utility>
 
+#include "base/hash.h"
 #include "base/text.h"
 #include "text/added_tokens.h"
+#include "text/bpe_model.h"
 #include "text/detokenizer.h"
-#include "text/merge_table.h"
 #include "text/normalizer.h"
 #include "text/splitter.h"
 #include "text/token_table.h"
@@ -17,23 +21,6 @@ namespace {
 
 using formats::SpecialToken;
 using formats::TokenizerSpec;
-
-constexpr int32_t kNoToken = -1;
-
-Status check_merges(const TokenizerSpec& spec, Vocabulary vocabulary) {
-  if (spec.merge_results.size() != spec.merges.size() || spec.merges.size() > INT32_MAX) {
-    return invalid_argument("{} merge results for {} merges; the counts must be equal",
-                            spec.merge_results.size(), spec.merges.size());
-  }
-  for (size_t i = 0; i < spec.merges.size(); ++i) {
-    for (const int32_t id : {spec.merges[i].first, spec.merges[i].second, spec.merge_results[i]}) {
-      if (auto token = vocabulary.admit(id); !token.ok()) {
-        return annotate(token.status(), fmt::format("merge {}", i));
-      }
-    }
-  }
-  return ok_status();
-}
 
 StatusOr<std::optional<TokenId>> admit_optional(int64_t id, std::string_view name,
                                                 Vocabulary vocabulary) {
@@ -46,10 +33,29 @@ StatusOr<std::optional<TokenId>> admit_optional(int64_t id, std::string_view nam
 struct SpecialSet {
   AddedTokens raw;         // matched in the text as it came
   AddedTokens normalized;  // matched after normalisation
+  absl::flat_hash_map<std::string, TokenId, TextHash, std::equal_to<>> by_text;  // as in the file
   std::vector<SpecialToken> dropped;
 };
 
-StatusOr<SpecialSet> sort_specials(std::vector<SpecialToken> specials, Vocabulary vocabulary) {
+// Tokens that are matched in normalised text are normalised themselves; where two become the same
+// text, the lower id has it.
+Status normalize_texts(std::vector<SpecialToken>& tokens, const Normalizer& normalizer) {
+  if (normalizer.empty()) return ok_status();
+  for (SpecialToken& token : tokens) {
+    LOCKSTEP_ASSIGN_OR_RETURN(token.text, normalizer.apply(token.text));
+  }
+  std::erase_if(tokens, [](const SpecialToken& token) { return token.text.empty(); });
+  const auto by_text_and_id = [](const SpecialToken& a, const SpecialToken& b) {
+    return std::tie(a.text, a.id) < std::tie(b.text, b.id);
+  };
+  std::ranges::sort(tokens, by_text_and_id);
+  const auto same = std::ranges::unique(tokens, {}, &SpecialToken::text);
+  tokens.erase(same.begin(), same.end());
+  return ok_status();
+}
+
+StatusOr<SpecialSet> sort_specials(std::vector<SpecialToken> specials, const Normalizer& normalizer,
+                                   Vocabulary vocabulary) {
   SpecialSet set;
   std::vector<SpecialToken> raw;
   std::vector<SpecialToken> normalized;
@@ -60,11 +66,22 @@ StatusOr<SpecialSet> sort_specials(std::vector<SpecialToken> specials, Vocabular
     }
     auto admitted = vocabulary.admit(token.id);
     if (!admitted.ok()) return annotate(admitted.status(), "added token");
+    if (const auto [at, added] = set.by_text.emplace(token.text, *admitted); !added) {
+      return invalid_argument("added token {} is there twice, as {} and {}", quote_text(token.text),
+                              at->second.value(), token.id);
+    }
     (token.normalized ? normalized : raw).push_back(std::move(token));
   }
+  LOCKSTEP_RETURN_IF_ERROR(normalize_texts(normalized, normalizer));
   LOCKSTEP_ASSIGN_OR_RETURN(set.raw, AddedTokens::create(std::move(raw)));
   LOCKSTEP_ASSIGN_OR_RETURN(set.normalized, AddedTokens::create(std::move(normalized)));
   return set;
+}
+
+StatusOr<std::vector<TokenId>> admit_around(std::span<const int64_t> ids, Vocabulary vocabulary) {
+  auto tokens = vocabulary.admit_all(ids);
+  if (!tokens.ok()) return annotate(tokens.status(), "tokens around a text (BOS, EOS)");
+  return tokens;
 }
 
 // The ranges that lie inside [begin, end), relative to begin.
@@ -84,14 +101,11 @@ struct Tokenizer::Parts {
   Vocabulary vocabulary;
   TokenTable table;
   SpecialSet specials;
-  std::vector<formats::Normalization> normalizations;
+  Normalizer normalizer;
   Splitter splitter;
-  std::array<int32_t, 256> byte_tokens;
-  MergeTable merges;
-  std::optional<TokenTable::ByBytes> whole_words;  // where the file says that they go before merges
-  bool add_bos;
-  bool add_eos;
-  bool add_space_prefix;
+  BpeModel model;
+  std::vector<TokenId> prefix;
+  std::vector<TokenId> suffix;
   std::optional<TokenId> bos;
   std::optional<TokenId> eos;
 };
@@ -110,74 +124,52 @@ class Tokenizer::Encoder {
         continue;
       }
       const std::string_view between = utf8.substr(piece.begin, piece.end - piece.begin);
-      LOCKSTEP_RETURN_IF_ERROR(normalized(between, clip(control_ranges, piece.begin, piece.end)));
+      LOCKSTEP_RETURN_IF_ERROR(
+          normalized(between, piece.begin == 0, clip(control_ranges, piece.begin, piece.end)));
     }
     return ok_status();
   }
 
   std::vector<TokenId> take() { return std::move(ids_); }
-  void push(TokenId id) { ids_.push_back(id); }
+  void push(std::span<const TokenId> ids) { ids_.insert(ids_.end(), ids.begin(), ids.end()); }
 
  private:
   void push(int32_t id) { ids_.push_back(parts_.table.id(id)); }
 
-  Status normalized(std::string_view utf8, std::span<const ByteRange> control_ranges) {
-    if (parts_.normalizations.empty() && parts_.specials.normalized.empty()) return words(utf8);
-    LOCKSTEP_ASSIGN_OR_RETURN(const std::string text, normalize(utf8, parts_.normalizations));
-    // Normalising moves bytes, so where it changed anything, only text that is all from the
-    // template keeps its right to control tokens.
-    const ByteRange whole{0, utf8.size()};
-    const bool all_template =
-        control_ranges.size() == 1 && control_ranges[0].end - control_ranges[0].begin == whole.end;
-    std::vector<ByteRange> ranges;
-    if (text == utf8) {
-      ranges.assign(control_ranges.begin(), control_ranges.end());
-    } else if (all_template) {
-      ranges.push_back({0, text.size()});
+  Status normalized(std::string_view utf8, bool at_front, std::vector<ByteRange> control_ranges) {
+    if (parts_.normalizer.empty() && parts_.specials.normalized.empty()) {
+      return words(utf8, at_front);
     }
+    LOCKSTEP_ASSIGN_OR_RETURN(const std::string text,
+                              parts_.normalizer.apply(utf8, control_ranges));
     std::vector<TextPiece> pieces;
-    parts_.specials.normalized.cut(text, ranges, pieces);
+    parts_.specials.normalized.cut(text, control_ranges, pieces);
     for (const TextPiece& piece : pieces) {
       if (piece.token != nullptr) {
         push(static_cast<int32_t>(piece.token->id));
         continue;
       }
       LOCKSTEP_RETURN_IF_ERROR(
-          words(std::string_view(text).substr(piece.begin, piece.end - piece.begin)));
+          words(std::string_view(text).substr(piece.begin, piece.end - piece.begin),
+                at_front && piece.begin == 0));
     }
     return ok_status();
   }
 
-  Status words(std::string_view utf8) {
-    std::string prefixed;
-    if (parts_.add_space_prefix && !utf8.starts_with(' ')) {
-      prefixed = " ";
-      prefixed += utf8;
-      utf8 = prefixed;
+  Status words(std::string_view utf8, bool at_front) {
+    LOCKSTEP_RETURN_IF_ERROR(parts_.splitter.cut(utf8, at_front, cut_));
+    for (const std::string_view word : cut_.words) {
+      word_ids_.clear();
+      parts_.model.encode(word, scratch_, word_ids_);
+      for (const int32_t id : word_ids_) push(id);
     }
-    std::vector<std::string_view> cut;
-    LOCKSTEP_RETURN_IF_ERROR(parts_.splitter.cut(utf8, cut));
-    for (const std::string_view w : cut) word(w);
     return ok_status();
-  }
-
-  void word(std::string_view bytes) {
-    if (parts_.whole_words.has_value()) {
-      const auto found = parts_.whole_words->find(bytes);
-      if (found != parts_.whole_words->end()) return push(found->second);
-    }
-    symbols_.clear();
-    for (const char c : bytes) {
-      const int32_t id = parts_.byte_tokens[static_cast<uint8_t>(c)];
-      if (id != kNoToken) symbols_.push_back(id);
-    }
-    parts_.merges.apply(symbols_, scratch_);
-    for (const int32_t id : symbols_) push(id);
   }
 
   const Parts& parts_;
-  std::vector<int32_t> symbols_;
-  MergeTable::Scratch scratch_;
+  Words cut_;
+  BpeModel::Scratch scratch_;
+  std::vector<int32_t> word_ids_;
   std::vector<TokenId> ids_;
 };
 
@@ -188,34 +180,25 @@ Tokenizer::~Tokenizer() = default;
 
 StatusOr<Tokenizer> Tokenizer::create(TokenizerSpec spec, Vocabulary vocabulary) {
   LOCKSTEP_ASSIGN_OR_RETURN(TokenTable table, TokenTable::create(spec, vocabulary));
-  LOCKSTEP_RETURN_IF_ERROR(check_merges(spec, vocabulary));
-  LOCKSTEP_ASSIGN_OR_RETURN(MergeTable merges, MergeTable::create(spec.merges, spec.merge_results));
-  LOCKSTEP_ASSIGN_OR_RETURN(Splitter splitter, Splitter::create(spec.pre, spec.splits));
+  LOCKSTEP_RETURN_IF_ERROR(admit_optional(spec.unknown_id, "unknown token", vocabulary).status());
+  LOCKSTEP_ASSIGN_OR_RETURN(BpeModel model, BpeModel::create(spec, vocabulary));
+  LOCKSTEP_ASSIGN_OR_RETURN(Splitter splitter, Splitter::create(spec.word_steps));
+  LOCKSTEP_ASSIGN_OR_RETURN(Normalizer normalizer, Normalizer::create(std::move(spec.normalizer)));
   LOCKSTEP_ASSIGN_OR_RETURN(const auto bos, admit_optional(spec.bos_id, "BOS", vocabulary));
   LOCKSTEP_ASSIGN_OR_RETURN(const auto eos, admit_optional(spec.eos_id, "EOS", vocabulary));
-  LOCKSTEP_RETURN_IF_ERROR(
-      admit_optional(spec.missing_byte_id, "token for missing bytes", vocabulary).status());
-  if ((spec.add_bos && !bos.has_value()) || (spec.add_eos && !eos.has_value())) {
-    return invalid_argument("the tokenizer adds a BOS or EOS token that it does not name");
-  }
+  LOCKSTEP_ASSIGN_OR_RETURN(auto prefix, admit_around(spec.prefix_ids, vocabulary));
+  LOCKSTEP_ASSIGN_OR_RETURN(auto suffix, admit_around(spec.suffix_ids, vocabulary));
   LOCKSTEP_ASSIGN_OR_RETURN(SpecialSet specials,
-                            sort_specials(std::move(spec.specials), vocabulary));
-  auto byte_tokens = table.byte_tokens();
-  std::ranges::replace(byte_tokens, kNoToken, static_cast<int32_t>(spec.missing_byte_id));
-  std::optional<TokenTable::ByBytes> whole_words;
-  if (spec.ignore_merges) whole_words = table.ordinary_by_bytes();
+                            sort_specials(std::move(spec.specials), normalizer, vocabulary));
   return Tokenizer(std::unique_ptr<const Parts>(new Parts{
       .vocabulary = vocabulary,
       .table = std::move(table),
       .specials = std::move(specials),
-      .normalizations = std::move(spec.normalizations),
+      .normalizer = std::move(normalizer),
       .splitter = std::move(splitter),
-      .byte_tokens = byte_tokens,
-      .merges = std::move(merges),
-      .whole_words = std::move(whole_words),
-      .add_bos = spec.add_bos,
-      .add_eos = spec.add_eos,
-      .add_space_prefix = spec.add_space_prefix,
+      .model = std::move(model),
+      .prefix = std::move(prefix),
+      .suffix = std::move(suffix),
       .bos = bos,
       .eos = eos,
   }));
@@ -258,10 +241,10 @@ StatusOr<std::vector<TokenId>> Tokenizer::encode_ranges(std::string_view text,
     return invalid_argument("the text is not UTF-8 at byte {}", valid);
   }
   Encoder encoder(*parts_);
-  if (options.add_specials && parts_->add_bos) encoder.push(*parts_->bos);
+  if (options.add_specials) encoder.push(parts_->prefix);
   if (!options.match_specials) from_template = {};
   LOCKSTEP_RETURN_IF_ERROR(encoder.text(text, from_template));
-  if (options.add_specials && parts_->add_eos) encoder.push(*parts_->eos);
+  if (options.add_specials) encoder.push(parts_->suffix);
   return encoder.take();
 }
 
@@ -278,17 +261,20 @@ std::string_view Tokenizer::token_bytes(TokenId id) const {
 
 bool Tokenizer::is_control(TokenId id) const { return parts_->table.is_control(id.value()); }
 
+bool Tokenizer::loses_spaces_at_front(TokenId id) const {
+  return parts_->table.loses_spaces_at_front(id.value());
+}
+
+int Tokenizer::spaces_stripped_at_front() const { return parts_->table.spaces_stripped_at_front(); }
+
 std::optional<TokenId> Tokenizer::find_added(std::string_view text) const {
-  const SpecialSet& specials = parts_->specials;
-  auto found = specials.raw.find(text);
-  if (!found.has_value()) found = specials.normalized.find(text);
-  if (!found.has_value()) return std::nullopt;
-  return parts_->table.id(static_cast<int32_t>(*found));
+  const auto found = parts_->specials.by_text.find(text);
+  if (found == parts_->specials.by_text.end()) return std::nullopt;
+  return found->second;
 }
 
 std::optional<TokenId> Tokenizer::bos() const { return parts_->bos; }
 std::optional<TokenId> Tokenizer::eos() const { return parts_->eos; }
-bool Tokenizer::adds_bos() const { return parts_->add_bos; }
 Vocabulary Tokenizer::vocabulary() const { return parts_->vocabulary; }
 std::span<const SpecialToken> Tokenizer::dropped() const { return parts_->specials.dropped; }
 

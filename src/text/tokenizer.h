@@ -1,8 +1,8 @@
 // Text to token ids and back.
 //
 // encode: special tokens are cut out first; what lies between is normalised, cut into words by the
-// pre-tokenizer's regexes, and each word is encoded by the model (byte-level BPE). The result is a
-// pure function of text, spec and options.
+// pre-tokenizer, and each word is encoded by the model (BPE over bytes or characters, or unigram).
+// The result is a pure function of text, spec and options.
 //
 // Thread rule: const methods from any thread. Ownership: a Tokenizer owns all it needs.
 #pragma once
@@ -17,11 +17,10 @@
 #include "base/status.h"
 #include "base/vocabulary.h"
 #include "formats/tokenizer_spec.h"
+#include "text/byte_range.h"
 #include "text/segment.h"
 
 namespace lockstep::text {
-
-struct ByteRange;  // added_tokens.h
 
 struct EncodeOptions {
   // Text that spells a control token becomes that token. Added tokens that are not control tokens
@@ -63,6 +62,10 @@ class Tokenizer {
 
   // The bytes that a token stands for: perhaps part of a character; empty for ids without a text.
   std::string_view token_bytes(TokenId id) const;
+  // What decoded text loses at its front, of the space that encoding put there (Detokenizer): all
+  // spaces of its first token where that is such a token, and this many of the whole text.
+  bool loses_spaces_at_front(TokenId id) const;
+  int spaces_stripped_at_front() const;
   // Control tokens are hidden from decoded text unless asked for.
   bool is_control(TokenId id) const;
   // By the exact text of an added token, e.g. "<|im_end|>".
@@ -70,7 +73,6 @@ class Tokenizer {
 
   std::optional<TokenId> bos() const;
   std::optional<TokenId> eos() const;
-  bool adds_bos() const;
   Vocabulary vocabulary() const;
 
   // Added tokens of the file that the model has no row for, for the load log.

@@ -16,10 +16,11 @@ namespace {
 
 Tokenizer make_tokenizer() {
   formats::TokenizerSpec spec;
-  spec.pre = formats::PreTokenizer::kCustom;
-  // Counted and named regexes, one after the other.
-  spec.splits = {{.regex = R"(\p{N}|[\p{L}\p{M}]+(?!x)|\s+)"},
-                 {.regex = R"([^-]*-)", .behavior = formats::SplitBehavior::kMergedWithPrevious}};
+  // Regexes whose steps are counted, one after the other.
+  spec.word_steps = {formats::Split{.regex = R"(\p{N}|[\p{L}\p{M}]+(?!x)|\s+)"},
+                     formats::Split{.regex = R"([^-]*-)",
+                                    .behavior = formats::SplitBehavior::kMergedWithPrevious}};
+  spec.decoder = {{.kind = formats::DecoderStep::Kind::kByteAlphabet}};
   const auto add = [&](std::string_view bytes) {
     std::string text;
     for (const char c : bytes) append_utf8(text, byte_alphabet()[static_cast<uint8_t>(c)]);

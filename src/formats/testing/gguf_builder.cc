@@ -78,6 +78,14 @@ GgufBuilder& GgufBuilder::set_i32s(std::string_view key, const std::vector<int32
   return set_raw(key, number(GgufType::kArray), writer.take());
 }
 
+GgufBuilder& GgufBuilder::set_f32s(std::string_view key, const std::vector<float>& values) {
+  ByteWriter writer;
+  writer.number(number(GgufType::kF32));
+  writer.number<uint64_t>(values.size());
+  for (const float value : values) writer.number(value);
+  return set_raw(key, number(GgufType::kArray), writer.take());
+}
+
 GgufBuilder& GgufBuilder::remove(std::string_view key) {
   std::erase_if(keys_, [&](const Key& k) { return k.name == key; });
   return *this;

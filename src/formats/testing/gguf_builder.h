@@ -31,6 +31,7 @@ class GgufBuilder {
   GgufBuilder& set_string(std::string_view key, std::string_view value);
   GgufBuilder& set_strings(std::string_view key, const std::vector<std::string>& values);
   GgufBuilder& set_i32s(std::string_view key, const std::vector<int32_t>& values);
+  GgufBuilder& set_f32s(std::string_view key, const std::vector<float>& values);
   // Any type number and payload, for the broken ones.
   GgufBuilder& set_raw(std::string_view key, uint32_t type, std::string payload);
   GgufBuilder& remove(std::string_view key);

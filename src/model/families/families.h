@@ -7,13 +7,16 @@
 
 namespace lockstep::model {
 
-using Builder = StatusOr<std::unique_ptr<Model>> (*)(const formats::Checkpoint& checkpoint,
-                                                     Vocabulary vocabulary, device::Device& device,
-                                                     const BuildOptions& options);
+struct BuildContext {
+  const formats::Checkpoint& checkpoint;
+  Vocabulary vocabulary;
+  device::Device& device;
+  const BuildOptions& options;
+};
 
-StatusOr<std::unique_ptr<Model>> build_llama(const formats::Checkpoint&, Vocabulary,
-                                             device::Device&, const BuildOptions&);
-StatusOr<std::unique_ptr<Model>> build_gemma3(const formats::Checkpoint&, Vocabulary,
-                                              device::Device&, const BuildOptions&);
+using Builder = StatusOr<std::unique_ptr<Model>> (*)(const BuildContext& context);
+
+StatusOr<std::unique_ptr<Model>> build_llama(const BuildContext& context);
+StatusOr<std::unique_ptr<Model>> build_gemma(const BuildContext& context);
 
 }  // namespace lockstep::model

@@ -21,7 +21,8 @@ class Runtime;
 
 struct Arguments {
   std::vector<Value> positional;
-  std::vector<std::pair<std::string, Value>> keywords;
+  // Names are traced: `**d` takes them from a dict, and `kwargs` and dict() make values of them.
+  std::vector<std::pair<TracedText, Value>> keywords;
 };
 
 // `subject` is what a filter or test is applied to, or a method's object; none for globals.

@@ -2,6 +2,7 @@
 // (Value::list), so none outlives what it points to.
 #pragma once
 
+#include <functional>
 #include <memory>
 #include <optional>
 #include <string_view>
@@ -32,8 +33,11 @@ struct Closure {
 // A running for loop: `loop` in its body.
 struct LoopState {
   const For* statement;
-  Scope* outer;  // where the loop stands
-  const std::vector<Value>* items;
+  Scope* outer;                   // where the loop stands
+  std::vector<Value> items = {};  // chosen so far
+  // Chooses items until there are `count` of them or none are left: a loop's condition is asked
+  // when its turn comes, since a turn may change what it reads.
+  std::function<Status(size_t count)> choose = {};
   size_t index = 0;
   int depth = 1;                                  // of recursive loops
   std::optional<Value> last_seen = std::nullopt;  // by loop.changed()
@@ -48,7 +52,7 @@ struct Callable {
   std::variant<BoundMethod, GlobalFunction, Closure, LoopFunction> target;
 };
 
-// loop.index and the like; undefined for other names.
-Value loop_attribute(LoopState& state, std::string_view name);
+// loop.index and the like; undefined for other names. Errors are those of the loop's condition.
+StatusOr<Value> loop_attribute(LoopState& state, std::string_view name);
 
 }  // namespace lockstep::text::jinja

@@ -398,6 +398,7 @@ StatusOr<ExpressionPtr> ExpressionParser::filters_and_tests(ExpressionPtr node) 
       LOCKSTEP_ASSIGN_OR_RETURN(node, filters(std::move(node)));
     } else if (tokens_.skip_name("is")) {
       LOCKSTEP_ASSIGN_OR_RETURN(node, test(std::move(node)));
+      if (tokens_.at_name("is")) return tokens_.error("a test of a test; write parentheses");
     } else if (tokens_.at_operator("(")) {
       LOCKSTEP_ASSIGN_OR_RETURN(CallArguments arguments, call_arguments());
       LOCKSTEP_ASSIGN_OR_RETURN(node, make(Call{std::move(node), std::move(arguments)}, line));

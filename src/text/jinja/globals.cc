@@ -35,7 +35,7 @@ Result range(Runtime& runtime, const Value&, const Arguments& arguments) {
     items.push_back(Value::integer(at));
     if (__builtin_add_overflow(at, step, &at)) break;
   }
-  return runtime.list(std::move(items));
+  return runtime.sequence(std::move(items), SequenceKind::kRange);
 }
 
 Result make_namespace(Runtime& runtime, const Value&, const Arguments& arguments) {
@@ -49,7 +49,7 @@ Result make_namespace(Runtime& runtime, const Value&, const Arguments& arguments
   }
   for (const auto& [name, value] : arguments.keywords) {
     LOCKSTEP_RETURN_IF_ERROR(check_storable(value));
-    space->fields[name] = value;
+    space->fields[name.bytes()] = value;
   }
   LOCKSTEP_RETURN_IF_ERROR(
       runtime.charge_bytes(128 * static_cast<int64_t>(space->fields.size() + 1)));
@@ -59,12 +59,19 @@ Result make_namespace(Runtime& runtime, const Value&, const Arguments& arguments
 Result make_dict(Runtime& runtime, const Value&, const Arguments& arguments) {
   std::vector<std::pair<Value, Value>> entries;
   for (const Value& value : arguments.positional) {
-    const Dict* dict = value.if_dict();
-    if (dict == nullptr) return invalid_argument("dict of {}", value.kind());
-    entries.insert(entries.end(), dict->entries.begin(), dict->entries.end());
+    if (const Dict* dict = value.if_dict()) {
+      entries.insert(entries.end(), dict->entries.begin(), dict->entries.end());
+      continue;
+    }
+    LOCKSTEP_ASSIGN_OR_RETURN(const std::vector<Value> pairs, runtime.iterate(value));
+    for (const Value& pair : pairs) {
+      LOCKSTEP_ASSIGN_OR_RETURN(std::vector<Value> parts, runtime.iterate(pair));
+      if (parts.size() != 2) return invalid_argument("dict of items that are no pairs");
+      entries.emplace_back(std::move(parts[0]), std::move(parts[1]));
+    }
   }
   for (const auto& [name, value] : arguments.keywords) {
-    entries.emplace_back(Value::text(name, Origin::kTemplate), value);
+    entries.emplace_back(Value::text(name), value);
   }
   return runtime.dict(std::move(entries));
 }
@@ -90,28 +97,29 @@ Result strftime_now(Runtime& runtime, const Value&, const Arguments& arguments) 
   const std::time_t seconds = runtime.now_unix_seconds();
   std::tm now{};
   if (gmtime_r(&seconds, &now) == nullptr) return invalid_argument("the time is out of range");
-  std::string out;
+  TracedText out;
+  const auto write = [&](std::string_view shown) { out.append(shown, Origin::kTemplate); };
   const std::string_view text = format.bytes();
   for (size_t at = 0; at < text.size(); ++at) {
     if (text[at] != '%') {
-      out += text[at];
+      out.append(format, at, 1);
       continue;
     }
     std::string conversion = "%";
     if (text.substr(at + 1).starts_with('-')) conversion += text[++at];
     const char letter = at + 1 < text.size() ? text[++at] : '\0';
     if (letter == 'f') {
-      out += "000000";
+      write("000000");
     } else if (letter != '\0' && kConversions.find(letter) != kConversions.npos) {
       conversion += letter;
       std::array<char, 128> shown{};
-      out.append(shown.data(), std::strftime(shown.data(), shown.size(), conversion.c_str(), &now));
+      write({shown.data(), std::strftime(shown.data(), shown.size(), conversion.c_str(), &now)});
     } else if (letter != 'z' && letter != 'Z') {
       conversion += letter;
       return invalid_argument("strftime_now with the conversion {}", quote_text(conversion));
     }
   }
-  return runtime.text(TracedText(std::move(out), Origin::kTemplate));
+  return runtime.text(std::move(out));
 }
 
 constexpr auto kGlobals = std::to_array<Builtin>({

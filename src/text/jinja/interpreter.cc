@@ -69,42 +69,48 @@ class Interpreter {
 
   StatusOr<Flow> run(const For& node, Scope& scope, TracedText& out) {
     LOCKSTEP_ASSIGN_OR_RETURN(const Value value, evaluate(node.items, scope));
-    LOCKSTEP_RETURN_IF_ERROR(loop(node, value, scope, /*depth=*/1, out));
-    return Flow::kNext;
+    return loop(node, value, scope, /*depth=*/1, out);
   }
 
-  Status loop(const For& node, const Value& value, Scope& outer, int depth, TracedText& out) {
-    LOCKSTEP_ASSIGN_OR_RETURN(std::vector<Value> items, runtime_.iterate(value));
-    if (node.condition != nullptr) {
-      LOCKSTEP_ASSIGN_OR_RETURN(items, chosen(node, items, outer));
-    }
-    if (items.empty()) return execute(node.otherwise, outer, out).status();
-    LoopState state{.statement = &node, .outer = &outer, .items = &items, .depth = depth};
+  // A break or continue in the else body is the surrounding loop's.
+  StatusOr<Flow> loop(const For& node, const Value& value, Scope& outer, int depth,
+                      TracedText& out) {
+    LOCKSTEP_ASSIGN_OR_RETURN(const std::vector<Value> candidates, runtime_.iterate(value));
+    LoopState state{.statement = &node, .outer = &outer, .depth = depth};
+    size_t passed = 0;  // of the candidates
+    state.choose = [&](size_t count) -> Status {
+      for (; state.items.size() < count && passed < candidates.size(); ++passed) {
+        LOCKSTEP_ASSIGN_OR_RETURN(const bool chosen, is_chosen(node, candidates[passed], outer));
+        if (chosen) state.items.push_back(candidates[passed]);
+      }
+      return ok_status();
+    };
     const Value loop_value = Value::callable(
         std::make_shared<Callable>(Callable{LoopFunction{&state, LoopFunction::Kind::kLoop}}));
-    for (; state.index < items.size(); ++state.index) {
+    bool whole = false;  // whether the body ran to its end at least once
+    for (;; ++state.index) {
       LOCKSTEP_RETURN_IF_ERROR(runtime_.charge_steps(1));
+      LOCKSTEP_RETURN_IF_ERROR(state.choose(state.index + 1));
+      if (state.index == state.items.size()) break;
       Scope scope(&outer);
       scope.set("loop", loop_value);
-      LOCKSTEP_RETURN_IF_ERROR(assign(node.target, items[state.index], scope));
+      LOCKSTEP_RETURN_IF_ERROR(assign(node.target, state.items[state.index], scope));
       LOCKSTEP_ASSIGN_OR_RETURN(const Flow flow, execute(node.body, scope, out));
       if (flow == Flow::kBreak) break;
+      whole |= flow == Flow::kNext;
     }
-    return ok_status();
+    // jinja2's rule: the else body runs when no turn ended by itself, so after a first break too.
+    return whole ? Flow::kNext : execute(node.otherwise, outer, out);
   }
 
-  // The items for which the loop's condition holds.
-  StatusOr<std::vector<Value>> chosen(const For& node, const std::vector<Value>& items,
-                                      Scope& outer) {
-    std::vector<Value> kept;
-    for (const Value& item : items) {
-      LOCKSTEP_RETURN_IF_ERROR(runtime_.charge_steps(1));
-      Scope scope(&outer);
-      LOCKSTEP_RETURN_IF_ERROR(assign(node.target, item, scope));
-      LOCKSTEP_ASSIGN_OR_RETURN(const Value condition, evaluate(node.condition, scope));
-      if (condition.truth()) kept.push_back(item);
-    }
-    return kept;
+  // Whether the loop's condition, if it has one, holds for the item.
+  StatusOr<bool> is_chosen(const For& node, const Value& item, Scope& outer) {
+    if (node.condition == nullptr) return true;
+    LOCKSTEP_RETURN_IF_ERROR(runtime_.charge_steps(1));
+    Scope scope(&outer);
+    LOCKSTEP_RETURN_IF_ERROR(assign(node.target, item, scope));
+    LOCKSTEP_ASSIGN_OR_RETURN(const Value condition, evaluate(node.condition, scope));
+    return condition.truth();
   }
 
   StatusOr<Flow> run(const Set& node, Scope& scope, TracedText&) {
@@ -121,8 +127,10 @@ class Interpreter {
 
   StatusOr<Flow> run(const FilterBlock& node, Scope& scope, TracedText& out) {
     LOCKSTEP_ASSIGN_OR_RETURN(const Value value, caught(node.body, node.filters, scope));
-    LOCKSTEP_ASSIGN_OR_RETURN(const TracedText text, runtime_.str(value));
-    LOCKSTEP_RETURN_IF_ERROR(emit(text, out));
+    if (value.if_text() == nullptr) {
+      return invalid_argument("a filter block gives {}; expected a string", value.kind());
+    }
+    LOCKSTEP_RETURN_IF_ERROR(emit(*value.if_text(), out));
     return Flow::kNext;
   }
 
@@ -148,7 +156,7 @@ class Interpreter {
     LOCKSTEP_ASSIGN_OR_RETURN(const Value callee, evaluate(call.callee, scope));
     LOCKSTEP_ASSIGN_OR_RETURN(Arguments arguments, collect(call.arguments, scope));
     arguments.keywords.emplace_back(
-        "caller",
+        TracedText("caller", Origin::kTemplate),
         Value::callable(std::make_shared<Callable>(Callable{Closure{node.caller, &scope}})));
     LOCKSTEP_ASSIGN_OR_RETURN(const Value value, invoke(callee, arguments));
     LOCKSTEP_ASSIGN_OR_RETURN(const TracedText text, runtime_.str(value));
@@ -338,7 +346,7 @@ class Interpreter {
     LOCKSTEP_ASSIGN_OR_RETURN(arguments.positional, evaluate_all(written.positional, scope));
     for (const auto& [name, expression] : written.keywords) {
       LOCKSTEP_ASSIGN_OR_RETURN(Value value, evaluate(expression, scope));
-      arguments.keywords.emplace_back(name, std::move(value));
+      arguments.keywords.emplace_back(TracedText(name, Origin::kTemplate), std::move(value));
     }
     if (written.more_positional != nullptr) {
       LOCKSTEP_ASSIGN_OR_RETURN(const Value list, evaluate(written.more_positional, scope));
@@ -351,7 +359,7 @@ class Interpreter {
       if (dict == nullptr) return invalid_argument("** of {}; expected a dict", named.kind());
       for (const auto& [key, value] : dict->entries) {
         if (key.if_text() == nullptr) return invalid_argument("** of a dict with other keys");
-        arguments.keywords.emplace_back(key.if_text()->bytes(), value);
+        arguments.keywords.emplace_back(*key.if_text(), value);
       }
       LOCKSTEP_RETURN_IF_ERROR(runtime_.charge_for(named));
     }
@@ -402,8 +410,10 @@ class Interpreter {
         more_positional.push_back(arguments.positional[i]);
       }
     }
+    if (macro.takes_caller) scope.set("caller", Value::undefined("'caller'"));
     std::vector<std::pair<Value, Value>> more_keywords;
-    for (const auto& [name, value] : arguments.keywords) {
+    for (const auto& [keyword, value] : arguments.keywords) {
+      const std::string& name = keyword.bytes();
       const auto at = std::ranges::find(macro.parameters, name) - macro.parameters.begin();
       if (at < static_cast<ptrdiff_t>(count)) {
         if (given[at] != nullptr) {
@@ -413,7 +423,7 @@ class Interpreter {
       } else if (name == "caller" && macro.takes_caller) {
         scope.set(name, value);
       } else {
-        more_keywords.emplace_back(Value::text(name, Origin::kTemplate), value);
+        more_keywords.emplace_back(Value::text(keyword), value);
       }
     }
     if ((!more_positional.empty() && !macro.takes_more_positional) ||
@@ -473,7 +483,8 @@ class Interpreter {
     LOCKSTEP_ASSIGN_OR_RETURN(const Parameters p, Parameters::bind(arguments, {"iterable"}));
     LOCKSTEP_ASSIGN_OR_RETURN(const Value items, p.value(0));
     TracedText text;
-    LOCKSTEP_RETURN_IF_ERROR(loop(*state.statement, items, *state.outer, state.depth + 1, text));
+    const auto flow = loop(*state.statement, items, *state.outer, state.depth + 1, text);
+    LOCKSTEP_RETURN_IF_ERROR(flow.status());
     return runtime_.text(std::move(text));
   }
 
@@ -511,13 +522,18 @@ const Value* Scope::find(std::string_view name) const {
   return nullptr;
 }
 
-Value loop_attribute(LoopState& state, std::string_view name) {
+StatusOr<Value> loop_attribute(LoopState& state, std::string_view name) {
   const auto number = [](size_t n) { return Value::integer(static_cast<int64_t>(n)); };
   const auto function = [&](LoopFunction::Kind kind) {
     return Value::callable(std::make_shared<Callable>(Callable{LoopFunction{&state, kind}}));
   };
   const size_t index = state.index;
-  const size_t count = state.items->size();
+  // What looks ahead makes the loop choose ahead, as in jinja2.
+  const bool to_the_end = name == "revindex" || name == "revindex0" || name == "length";
+  const bool to_the_next = name == "last" || name == "nextitem";
+  if (to_the_end) LOCKSTEP_RETURN_IF_ERROR(state.choose(SIZE_MAX));
+  if (to_the_next) LOCKSTEP_RETURN_IF_ERROR(state.choose(index + 2));
+  const size_t count = state.items.size();
   if (name == "index") return number(index + 1);
   if (name == "index0") return number(index);
   if (name == "revindex") return number(count - index);
@@ -529,8 +545,8 @@ Value loop_attribute(LoopState& state, std::string_view name) {
   if (name == "depth0") return number(static_cast<size_t>(state.depth) - 1);
   if (name == "cycle") return function(LoopFunction::Kind::kCycle);
   if (name == "changed") return function(LoopFunction::Kind::kChanged);
-  if (name == "previtem" && index > 0) return (*state.items)[index - 1];
-  if (name == "nextitem" && index + 1 < count) return (*state.items)[index + 1];
+  if (name == "previtem" && index > 0) return state.items[index - 1];
+  if (name == "nextitem" && index + 1 < count) return state.items[index + 1];
   return Value::undefined(fmt::format("loop.{}", name));
 }
 

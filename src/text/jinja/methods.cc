@@ -1,8 +1,10 @@
 // Methods of strings, dicts and lists that change nothing.
 #include <algorithm>
 #include <array>
+#include <charconv>
 #include <span>
 
+#include "base/text.h"
 #include "text/jinja/builtins.h"
 #include "text/jinja/lexer.h"
 #include "text/jinja/runtime.h"
@@ -120,12 +122,14 @@ Result join_texts(Runtime& runtime, const Value& subject, const Arguments& argum
   return runtime.text(std::move(out));
 }
 
+// One affix, or a tuple of them.
 template <bool kEnd>
 Result has_affix(Runtime& runtime, const Value& subject, const Arguments& arguments) {
   LOCKSTEP_ASSIGN_OR_RETURN(const Parameters p, Parameters::bind(arguments, {"affix"}));
   LOCKSTEP_ASSIGN_OR_RETURN(const Value given, p.value(0));
   const Sequence* tuple = given.if_sequence();
-  const std::vector<Value> affixes = tuple == nullptr ? std::vector<Value>{given} : tuple->items;
+  const bool is_tuple = tuple != nullptr && tuple->is_tuple();
+  const std::vector<Value> affixes = is_tuple ? tuple->items : std::vector<Value>{given};
   for (const Value& affix : affixes) {
     const TracedText* text = affix.if_text();
     if (text == nullptr) {
@@ -151,29 +155,68 @@ Result remove_affix(Runtime& runtime, const Value& subject, const Arguments& arg
   return runtime.text(text.substr(kEnd ? 0 : affix.size(), text.size() - affix.size()));
 }
 
+// What `start` and `end`, the parameters after the first, leave of a text.
+struct Window {
+  int64_t start = 0;  // in code points
+  TracedText text;
+};
+StatusOr<std::optional<Window>> window_of(const Value& subject, const Parameters& p) {
+  LOCKSTEP_ASSIGN_OR_RETURN(const int64_t start, p.integer_or(1, 0));
+  const int64_t length = code_points(self(subject).bytes());
+  LOCKSTEP_ASSIGN_OR_RETURN(const int64_t end, p.integer_or(2, length));
+  if (start > length) return std::optional<Window>();  // not even an empty text is there
+  const SliceRange range = slice_range(start, end, 1, length);
+  return std::optional<Window>({range.begin, slice(self(subject), range)});
+}
+
+// The argument that a field of str.format names: by its place, its number or its keyword.
+Result format_field(std::string_view field, size_t& next, const Arguments& arguments) {
+  size_t number = next;
+  const auto read = std::from_chars(field.data(), field.data() + field.size(), number);
+  const bool is_number =
+      !field.empty() && read.ec == std::errc() && read.ptr == field.data() + field.size();
+  if (field.empty()) ++next;
+  if (field.empty() || is_number) {
+    if (number < arguments.positional.size()) return arguments.positional[number];
+    return invalid_argument("format without argument {}", number);
+  }
+  for (const auto& [name, value] : arguments.keywords) {
+    if (name.bytes() == field) return value;
+  }
+  return invalid_argument("format of the field {}; allowed: a number or name of an argument",
+                          quote_text(field));
+}
+
 // find, rfind, index, rindex: the position in code points.
 template <bool kLast, bool kMustExist>
 Result find_text(Runtime& runtime, const Value& subject, const Arguments& arguments) {
-  LOCKSTEP_ASSIGN_OR_RETURN(const Parameters p, Parameters::bind(arguments, {"sub"}));
+  LOCKSTEP_ASSIGN_OR_RETURN(const Parameters p,
+                            Parameters::bind(arguments, {"sub", "start", "end"}));
   LOCKSTEP_ASSIGN_OR_RETURN(const TracedText part, p.text(0));
-  const std::string_view bytes = self(subject).bytes();
   int64_t cost = 0;
-  if (__builtin_mul_overflow(static_cast<int64_t>(bytes.size()),
-                             static_cast<int64_t>(part.size() + 1), &cost)) {
+  if (__builtin_mul_overflow(static_cast<int64_t>(self(subject).size()),
+                             static_cast<int64_t>(part.size() + 8), &cost)) {
     cost = INT64_MAX;
   }
   LOCKSTEP_RETURN_IF_ERROR(runtime.charge_bytes(cost));
-  const size_t at = kLast ? bytes.rfind(part.bytes()) : bytes.find(part.bytes());
-  if (at != bytes.npos) return Value::integer(code_points(bytes.substr(0, at)));
+  LOCKSTEP_ASSIGN_OR_RETURN(const auto window, window_of(subject, p));
+  if (window.has_value()) {
+    const std::string_view bytes = window->text.bytes();
+    const size_t at = kLast ? bytes.rfind(part.bytes()) : bytes.find(part.bytes());
+    if (at != bytes.npos) return Value::integer(window->start + code_points(bytes.substr(0, at)));
+  }
   if (kMustExist) return invalid_argument("the substring is not there");
   return Value::integer(-1);
 }
 
 Result count_text(Runtime& runtime, const Value& subject, const Arguments& arguments) {
-  LOCKSTEP_ASSIGN_OR_RETURN(const Parameters p, Parameters::bind(arguments, {"sub"}));
+  LOCKSTEP_ASSIGN_OR_RETURN(const Parameters p,
+                            Parameters::bind(arguments, {"sub", "start", "end"}));
   LOCKSTEP_ASSIGN_OR_RETURN(const TracedText part, p.text(0));
-  LOCKSTEP_RETURN_IF_ERROR(runtime.charge_for(subject));
-  return Value::integer(count_occurrences(self(subject).bytes(), part.bytes()));
+  LOCKSTEP_RETURN_IF_ERROR(runtime.charge_bytes(8 * static_cast<int64_t>(self(subject).size())));
+  LOCKSTEP_ASSIGN_OR_RETURN(const auto window, window_of(subject, p));
+  if (!window.has_value()) return Value::integer(0);
+  return Value::integer(count_occurrences(window->text.bytes(), part.bytes()));
 }
 
 // Whether there is a character and all of them are of the kind.
@@ -190,8 +233,8 @@ Result all_characters(Runtime& runtime, const Value& subject, const Arguments& a
   }
   return Value::boolean(all);
 }
-bool is_digit(char32_t c) { return '0' <= c && c <= '9'; }
-bool is_alphanumeric(char32_t c) { return is_letter(c) || is_digit(c); }
+bool is_ascii(char32_t c) { return c < 0x80; }
+bool is_alphanumeric(char32_t c) { return is_letter(c) || is_numeric(c); }
 
 // islower, isupper: some cased characters, and none of the other case.
 template <bool kUpper>
@@ -206,6 +249,84 @@ Result has_case(Runtime& runtime, const Value& subject, const Arguments& argumen
     rest.remove_prefix(c.bytes);
   }
   return Value::boolean(some);
+}
+
+// True of the empty text too.
+Result all_ascii(Runtime& runtime, const Value& subject, const Arguments& arguments) {
+  if (self(subject).empty()) return Value::boolean(true);
+  return all_characters<is_ascii>(runtime, subject, arguments);
+}
+
+// Some cased characters; upper case after uncased ones alone, lower case after cased ones alone.
+Result is_title(Runtime& runtime, const Value& subject, const Arguments& arguments) {
+  LOCKSTEP_RETURN_IF_ERROR(no_arguments(arguments));
+  LOCKSTEP_RETURN_IF_ERROR(runtime.charge_for(subject));
+  bool some = false;
+  bool in_word = false;
+  for (std::string_view rest = self(subject).bytes(); !rest.empty();) {
+    const CodePoint c = first_code_point(rest);
+    const bool upper_case = is_cased_upper(c.value);
+    const bool cased = upper_case || is_cased_lower(c.value);
+    if (cased && upper_case == in_word) return Value::boolean(false);
+    some |= cased;
+    in_word = cased;
+    rest.remove_prefix(c.bytes);
+  }
+  return Value::boolean(some);
+}
+
+// Fields of str.format: {}, {0}, {name}; no attributes, conversions or format specifications.
+Result format_fields(Runtime& runtime, const Value& subject, const Arguments& arguments) {
+  const TracedText& format = self(subject);
+  const std::string_view bytes = format.bytes();
+  TracedText out;
+  size_t next = 0;  // of the fields without a number
+  for (size_t at = 0; at < bytes.size();) {
+    const char c = bytes[at];
+    if (c != '{' && c != '}') {
+      const size_t end = std::min(bytes.find_first_of("{}", at), bytes.size());
+      out.append(format, at, end - at);
+      at = end;
+      continue;
+    }
+    if (at + 1 < bytes.size() && bytes[at + 1] == c) {  // doubled: itself
+      out.append(format, at, 1);
+      at += 2;
+      continue;
+    }
+    const size_t close = bytes.find('}', at);
+    if (c == '}' || close == bytes.npos) return invalid_argument("format with a single brace");
+    const std::string_view field = bytes.substr(at + 1, close - at - 1);
+    LOCKSTEP_ASSIGN_OR_RETURN(const Value value, format_field(field, next, arguments));
+    LOCKSTEP_ASSIGN_OR_RETURN(const TracedText text, runtime.str(value));
+    out.append(text);
+    at = close + 1;
+  }
+  return runtime.text(std::move(out));
+}
+
+// Spaces up to the next multiple of a width.
+Result expand_tabs(Runtime& runtime, const Value& subject, const Arguments& arguments) {
+  LOCKSTEP_ASSIGN_OR_RETURN(const Parameters p, Parameters::bind(arguments, {"tabsize"}));
+  LOCKSTEP_ASSIGN_OR_RETURN(const int64_t width, p.integer_or(0, 8));
+  const TracedText& text = self(subject);
+  const std::string_view bytes = text.bytes();
+  int64_t column = 0;
+  TracedText out;
+  for (size_t at = 0; at < bytes.size();) {
+    const CodePoint c = first_code_point(bytes.substr(at));
+    if (c.value == '\t') {
+      const int64_t spaces = width > 0 ? width - column % width : 0;
+      LOCKSTEP_RETURN_IF_ERROR(runtime.charge_bytes(spaces));
+      out.append(std::string(static_cast<size_t>(spaces), ' '), text.origin_at(at));
+      column += spaces;
+    } else {
+      out.append(text, at, c.bytes);
+      column = c.value == '\n' || c.value == '\r' ? 0 : column + 1;
+    }
+    at += c.bytes;
+  }
+  return runtime.text(std::move(out));
 }
 
 enum class Padding { kLeft, kRight, kBoth };
@@ -305,15 +426,19 @@ constexpr auto kTextMethods = std::to_array<Builtin>({
     {"center", pad<Padding::kBoth>},
     {"count", count_text},
     {"endswith", has_affix<true>},
+    {"expandtabs", expand_tabs},
     {"find", find_text<false, false>},
+    {"format", format_fields},
     {"index", find_text<false, true>},
     {"isalnum", all_characters<is_alphanumeric>},
     {"isalpha", all_characters<is_letter>},
+    {"isascii", all_ascii},
     {"isdecimal", all_characters<is_digit>},
     {"isdigit", all_characters<is_digit>},
     {"islower", has_case<false>},
-    {"isnumeric", all_characters<is_digit>},
+    {"isnumeric", all_characters<is_numeric>},
     {"isspace", all_characters<is_python_space>},
+    {"istitle", is_title},
     {"isupper", has_case<true>},
     {"join", join_texts},
     {"ljust", pad<Padding::kRight>},

@@ -75,6 +75,16 @@ StatusOr<Value> integer_operation(BinaryOperator op, int64_t a, int64_t b) {
   return Value::integer(result);
 }
 
+StatusOr<Value> real_power(double base, double exponent) {
+  if (base == 0 && exponent < 0) return zero_division();
+  const double result = std::pow(base, exponent);
+  if (std::isfinite(result) || !std::isfinite(base) || !std::isfinite(exponent)) {
+    return Value::real(result);
+  }
+  return invalid_argument("{} ** {} is {}", base, exponent,
+                          std::isnan(result) ? "no real number" : "out of range");
+}
+
 StatusOr<Value> real_operation(BinaryOperator op, double a, double b) {
   switch (op) {
     case BinaryOperator::kAdd:
@@ -84,15 +94,30 @@ StatusOr<Value> real_operation(BinaryOperator op, double a, double b) {
     case BinaryOperator::kMultiply:
       return Value::real(a * b);
     case BinaryOperator::kPower:
-      return Value::real(std::pow(a, b));
+      return real_power(a, b);
     default:
       break;
   }
   if (b == 0) return zero_division();
   if (op == BinaryOperator::kDivide) return Value::real(a / b);
-  if (op == BinaryOperator::kFloorDivide) return Value::real(std::floor(a / b));
-  const double rest = std::fmod(a, b);
-  return Value::real(rest != 0 && (rest < 0) != (b < 0) ? rest + b : rest);
+  // The rest has the divisor's sign, and the quotient is what the rest leaves.
+  double rest = std::fmod(a, b);
+  double quotient = (a - rest) / b;
+  if (rest == 0) {
+    rest = std::copysign(0.0, b);
+  } else if ((rest < 0) != (b < 0)) {
+    rest += b;
+    quotient -= 1;
+  }
+  if (op == BinaryOperator::kModulo) return Value::real(rest);
+  const double whole = std::floor(quotient);
+  if (quotient == 0) return Value::real(std::copysign(0.0, a / b));
+  return Value::real(quotient - whole > 0.5 ? whole + 1 : whole);
+}
+
+// Of a sequence made out of another one's items.
+SequenceKind kind_of_parts(const Sequence& whole) {
+  return whole.is_tuple() ? SequenceKind::kTuple : whole.kind;
 }
 
 StatusOr<Value> repeat(Runtime& runtime, const Value& value, int64_t times) {
@@ -115,12 +140,16 @@ StatusOr<Value> repeat(Runtime& runtime, const Value& value, int64_t times) {
     // Items weigh more than the byte each that was paid for above.
     LOCKSTEP_RETURN_IF_ERROR(runtime.charge_bytes(static_cast<int64_t>(source.size()) * 32));
   }
-  return runtime.sequence(std::move(items), value.if_sequence()->kind);
+  return runtime.sequence(std::move(items), kind_of_parts(*value.if_sequence()));
 }
 
-bool repeats(const Value& value) {
+bool slices(const Value& value) {
   return value.if_text() != nullptr ||
          (value.if_sequence() != nullptr && value.if_sequence()->kind != SequenceKind::kStream);
+}
+bool repeats(const Value& value) {
+  return slices(value) &&
+         (value.if_text() != nullptr || value.if_sequence()->kind != SequenceKind::kRange);
 }
 
 StatusOr<Value> add_containers(Runtime& runtime, const Value& left, const Value& right) {
@@ -131,12 +160,12 @@ StatusOr<Value> add_containers(Runtime& runtime, const Value& left, const Value&
   }
   const Sequence* a = left.if_sequence();
   const Sequence* b = right.if_sequence();
-  if (a == nullptr || b == nullptr || a->kind != b->kind || a->kind == SequenceKind::kStream) {
-    return no_operation(BinaryOperator::kAdd, left, right);
-  }
+  const bool alike =
+      a != nullptr && b != nullptr && (a->kind == b->kind || (a->is_tuple() && b->is_tuple()));
+  if (!alike || !repeats(left)) return no_operation(BinaryOperator::kAdd, left, right);
   std::vector<Value> items = a->items;
   items.insert(items.end(), b->items.begin(), b->items.end());
-  return runtime.sequence(std::move(items), a->kind);
+  return runtime.sequence(std::move(items), kind_of_parts(*a));
 }
 
 StatusOr<Value> item_at(Runtime& runtime, const Value& object, int64_t index) {
@@ -155,22 +184,47 @@ StatusOr<Value> item_at(Runtime& runtime, const Value& object, int64_t index) {
   return runtime.text(slice(text, {.begin = index, .step = 1, .count = 1}));
 }
 
+// What jinja2 shows of a macro; nothing for other names.
+StatusOr<std::optional<Value>> macro_attribute(const Macro& macro, std::string_view name) {
+  if (name == "catch_kwargs") return std::optional(Value::boolean(macro.takes_more_keywords));
+  if (name == "catch_varargs") return std::optional(Value::boolean(macro.takes_more_positional));
+  if (name == "caller") return std::optional(Value::boolean(macro.takes_caller));
+  if (name == "name") return std::optional(Value::text(macro.name, Origin::kTemplate));
+  if (name != "arguments") return std::optional<Value>();
+  std::vector<Value> names;
+  for (const std::string& parameter : macro.parameters) {
+    names.push_back(Value::text(parameter, Origin::kTemplate));
+  }
+  LOCKSTEP_ASSIGN_OR_RETURN(Value tuple, Value::sequence(std::move(names), SequenceKind::kTuple));
+  return std::optional(std::move(tuple));
+}
+
 // A method or another attribute of the value's type; nothing where it has none of that name.
-std::optional<Value> type_attribute(const Value& object, std::string_view name) {
+StatusOr<std::optional<Value>> type_attribute(const Value& object, std::string_view name) {
   if (const Callable* callable = object.if_callable()) {
+    if (const auto* closure = std::get_if<Closure>(&callable->target)) {
+      return macro_attribute(*closure->macro, name);
+    }
     const auto* loop = std::get_if<LoopFunction>(&callable->target);
     if (loop != nullptr && loop->kind == LoopFunction::Kind::kLoop) {
-      return loop_attribute(*loop->state, name);
+      LOCKSTEP_ASSIGN_OR_RETURN(Value value, loop_attribute(*loop->state, name));
+      return std::optional(std::move(value));
     }
   }
+  if (const Sequence* group = object.if_sequence();
+      group != nullptr && group->kind == SequenceKind::kGroup) {
+    if (name == "grouper") return std::optional(group->items[0]);
+    if (name == "list") return std::optional(group->items[1]);
+  }
   if (const Builtin* method = find_method(object, name)) {
-    return Value::callable(std::make_shared<Callable>(Callable{BoundMethod{object, method}}));
+    return std::optional(
+        Value::callable(std::make_shared<Callable>(Callable{BoundMethod{object, method}})));
   }
   if (is_forbidden_attribute(object, name)) {
-    return Value::undefined(
-        fmt::format("'{}' of {}, which templates may not use,", name, object.kind()));
+    return std::optional(Value::undefined(
+        fmt::format("'{}' of {}, which templates may not use,", name, object.kind())));
   }
-  return std::nullopt;
+  return std::optional<Value>();
 }
 
 }  // namespace
@@ -219,7 +273,10 @@ StatusOr<Value> apply_unary(UnaryOperator op, const Value& operand) {
 StatusOr<bool> contains(Runtime& runtime, const Value& container, const Value& item) {
   LOCKSTEP_RETURN_IF_ERROR(runtime.charge_for(item));
   if (container.is_undefined()) return false;
-  if (const Dict* dict = container.if_dict()) return dict->find(item) != nullptr;
+  if (const Dict* dict = container.if_dict()) {
+    if (item.depth() == 0) return dict->find(item) != nullptr;
+    return invalid_argument("{} cannot be a dict's key", item.kind());
+  }
   LOCKSTEP_RETURN_IF_ERROR(runtime.charge_for(container));
   if (const Sequence* sequence = container.if_sequence()) {
     for (const Value& candidate : sequence->items) {
@@ -276,13 +333,15 @@ StatusOr<Value> get_item(Runtime& runtime, const Value& object, const Value& key
     const auto found = space->fields.find(name->bytes());
     if (found != space->fields.end()) return found->second;
   }
-  if (auto attribute = type_attribute(object, name->bytes())) return *attribute;
+  LOCKSTEP_ASSIGN_OR_RETURN(auto attribute, type_attribute(object, name->bytes()));
+  if (attribute.has_value()) return *std::move(attribute);
   return Value::undefined(fmt::format("item {}", quote_text(name->bytes())));
 }
 
 StatusOr<Value> get_attribute(Runtime& runtime, const Value& object, std::string_view name) {
   if (object.is_undefined()) return undefined_error(object);
-  if (auto attribute = type_attribute(object, name)) return *attribute;
+  LOCKSTEP_ASSIGN_OR_RETURN(auto attribute, type_attribute(object, name));
+  if (attribute.has_value()) return *std::move(attribute);
   if (const Namespace* space = object.if_namespace()) {
     const auto found = space->fields.find(name);
     if (found != space->fields.end()) return found->second;
@@ -297,9 +356,11 @@ StatusOr<Value> get_attribute(Runtime& runtime, const Value& object, std::string
 StatusOr<Value> get_slice(Runtime& runtime, const Value& object, const Value& start,
                           const Value& stop, const Value& step) {
   if (object.is_undefined()) return undefined_error(object);
-  if (!repeats(object)) return Value::undefined("a slice");
+  if (!slices(object)) return invalid_argument("{} has no slices", object.kind());
   for (const Value* part : {&start, &stop, &step}) {
-    if (!part->is_none() && !part->as_integer()) return Value::undefined("a slice");
+    if (!part->is_none() && !part->as_integer()) {
+      return invalid_argument("a slice from, to or by {}; expected integers", part->kind());
+    }
   }
   const int64_t stride = step.as_integer().value_or(1);
   if (stride == 0) return invalid_argument("a slice's step is 0");
@@ -317,7 +378,7 @@ StatusOr<Value> get_slice(Runtime& runtime, const Value& object, const Value& st
     items.push_back(sequence.items[at]);
     if (i + 1 < range.count) at += range.step;
   }
-  return runtime.sequence(std::move(items), sequence.kind);
+  return runtime.sequence(std::move(items), kind_of_parts(sequence));
 }
 
 StatusOr<Value> get_path(Runtime& runtime, const Value& object, const Value& path) {

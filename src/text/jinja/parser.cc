@@ -217,12 +217,16 @@ class Parser {
   }
 
   Status macro_body(Macro& macro, std::string_view end) {
-    const auto outer = std::exchange(expressions_.names_read(), {});
+    auto& read = expressions_.names_read();
+    const auto outer = std::exchange(read, {});
     LOCKSTEP_ASSIGN_OR_RETURN(macro.body, scoped_body(end));
-    const auto read = std::exchange(expressions_.names_read(), outer);
     macro.takes_more_positional = read.varargs;
     macro.takes_more_keywords = read.kwargs;
     macro.takes_caller = read.caller;
+    // What an inner macro reads counts for the outer one too.
+    read.varargs |= outer.varargs;
+    read.kwargs |= outer.kwargs;
+    read.caller |= outer.caller;
     return ok_status();
   }
 
@@ -249,7 +253,7 @@ class Parser {
     Target names;
     const bool parentheses = tokens_.skip_operator("(");
     do {
-      if (!names.variables.empty() && !tokens_.at_type(TokenType::kName)) break;  // "a, ="
+      if (names.unpack && parentheses && tokens_.at_operator(")")) break;  // "(a,)"
       Target::Variable variable;
       LOCKSTEP_ASSIGN_OR_RETURN(variable.name, tokens_.expect_name());
       for (const std::string_view constant : {"true", "false", "none", "True", "False", "None"}) {

@@ -94,7 +94,8 @@ StatusOr<Parameters> Parameters::bind(const Arguments& arguments,
   for (size_t i = 0; i < arguments.positional.size(); ++i) {
     bound.values_[i] = &arguments.positional[i];
   }
-  for (const auto& [name, value] : arguments.keywords) {
+  for (const auto& [keyword, value] : arguments.keywords) {
+    const std::string& name = keyword.bytes();
     const auto at = std::ranges::find(bound.names_, name) - bound.names_.begin();
     if (at == static_cast<ptrdiff_t>(names.size())) {
       return invalid_argument("there is no parameter {}", quote_text(name));

@@ -2,6 +2,7 @@
 #include <algorithm>
 #include <array>
 #include <cmath>
+#include <span>
 
 #include "base/text.h"
 #include "text/jinja/filters.h"
@@ -96,6 +97,10 @@ Result items(Runtime& runtime, const Value& subject, const Arguments& arguments)
 Result attribute(Runtime& runtime, const Value& subject, const Arguments& arguments) {
   LOCKSTEP_ASSIGN_OR_RETURN(const Parameters p, Parameters::bind(arguments, {"name"}));
   LOCKSTEP_ASSIGN_OR_RETURN(const TracedText name, p.text(0));
+  // A dict's methods alone: its keys are items.
+  if (subject.if_dict() != nullptr && find_method(subject, name.bytes()) == nullptr) {
+    return Value::undefined(fmt::format("attribute {} of a dict", quote_text(name.bytes())));
+  }
   return get_attribute(runtime, subject, name.bytes());
 }
 
@@ -139,9 +144,12 @@ StatusOr<std::vector<Keyed>> with_keys(Runtime& runtime, const Value& subject, c
   return keyed;
 }
 
+// Whether keys that are equal count as being in order, even where their kind has no order.
+enum class EqualKeys : uint8_t { kCompare, kPassOver };
+
 // In order, equal ones as they stood, either way around, as in Python.
 StatusOr<std::vector<const Keyed*>> sorted(Runtime& runtime, const std::vector<Keyed>& keyed,
-                                           bool reversed) {
+                                           bool reversed, EqualKeys equal_keys) {
   Status status;  // of the first comparison that has no answer; the order is then any
   const auto before = [&](const Keyed* a, const Keyed* b) {
     if (reversed) std::swap(a, b);
@@ -149,7 +157,7 @@ StatusOr<std::vector<const Keyed*>> sorted(Runtime& runtime, const std::vector<K
       const Value& x = a->keys[i];
       const Value& y = b->keys[i];
       status = runtime.charge_bytes(std::min(x.weight(), y.weight()));
-      if (!status.ok() || equal(x, y)) continue;
+      if (!status.ok() || (equal_keys == EqualKeys::kPassOver && equal(x, y))) continue;
       const StatusOr<bool> result = less(x, y);
       if (!result.ok()) status = result.status();
       return result.value_or(false);
@@ -175,7 +183,8 @@ Result sort(Runtime& runtime, const Value& subject, const Arguments& arguments) 
       const Parameters p, Parameters::bind(arguments, {"reverse", "case_sensitive", "attribute"}));
   LOCKSTEP_ASSIGN_OR_RETURN(auto keyed, with_keys(runtime, subject, p.given(2) ? p.at(2) : nullptr,
                                                   p.truth_or(1, false)));
-  LOCKSTEP_ASSIGN_OR_RETURN(const auto order, sorted(runtime, keyed, p.truth_or(0, false)));
+  LOCKSTEP_ASSIGN_OR_RETURN(const auto order,
+                            sorted(runtime, keyed, p.truth_or(0, false), EqualKeys::kPassOver));
   return runtime.list(values_of(order));
 }
 
@@ -189,7 +198,8 @@ Result dict_sort(Runtime& runtime, const Value& subject, const Arguments& argume
   LOCKSTEP_ASSIGN_OR_RETURN(const Value pairs, items(runtime, subject, {}));
   const Value position = Value::integer(by.bytes() == "key" ? 0 : 1);
   LOCKSTEP_ASSIGN_OR_RETURN(auto keyed, with_keys(runtime, pairs, &position, p.truth_or(0, false)));
-  LOCKSTEP_ASSIGN_OR_RETURN(const auto order, sorted(runtime, keyed, p.truth_or(2, false)));
+  LOCKSTEP_ASSIGN_OR_RETURN(const auto order,
+                            sorted(runtime, keyed, p.truth_or(2, false), EqualKeys::kCompare));
   return runtime.list(values_of(order));
 }
 
@@ -225,7 +235,7 @@ Result extreme(Runtime& runtime, const Value& subject, const Arguments& argument
       with_keys(runtime, subject, p.given(1) ? p.at(1) : nullptr, p.truth_or(0, false)));
   if (keyed.empty()) return Value::undefined("the extreme of no items");
   const Keyed* best = &keyed[0];
-  for (const Keyed& one : keyed) {
+  for (const Keyed& one : std::span(keyed).subspan(1)) {
     const Value& a = kLargest ? best->keys[0] : one.keys[0];
     const Value& b = kLargest ? one.keys[0] : best->keys[0];
     LOCKSTEP_ASSIGN_OR_RETURN(const bool better, compare(runtime, Comparison::kLess, a, b));
@@ -248,9 +258,15 @@ Result sum(Runtime& runtime, const Value& subject, const Arguments& arguments) {
   return total;
 }
 
+// What map, select and their like go through: nothing for none, false and 0.
+StatusOr<Values> iterate_if_true(Runtime& runtime, const Value& subject) {
+  if (!subject.truth()) return Values{};
+  return runtime.iterate(subject);
+}
+
 // map(attribute=..., default=...) or map('filter', arguments...).
 Result map(Runtime& runtime, const Value& subject, const Arguments& arguments) {
-  LOCKSTEP_ASSIGN_OR_RETURN(const Values values, runtime.iterate(subject));
+  LOCKSTEP_ASSIGN_OR_RETURN(const Values values, iterate_if_true(runtime, subject));
   Values mapped;
   if (arguments.positional.empty()) {
     LOCKSTEP_ASSIGN_OR_RETURN(const Parameters p,
@@ -296,7 +312,7 @@ Result choose(Runtime& runtime, const Value& subject, const Arguments& arguments
   const Arguments rest{
       {arguments.positional.begin() + static_cast<ptrdiff_t>(used), arguments.positional.end()},
       arguments.keywords};
-  LOCKSTEP_ASSIGN_OR_RETURN(const Values values, runtime.iterate(subject));
+  LOCKSTEP_ASSIGN_OR_RETURN(const Values values, iterate_if_true(runtime, subject));
   Values kept;
   for (const Value& value : values) {
     LOCKSTEP_RETURN_IF_ERROR(runtime.charge_steps(1));
@@ -321,7 +337,8 @@ Result group_by(Runtime& runtime, const Value& subject, const Arguments& argumen
   for (Keyed& one : keyed) {
     if (one.keys[0].is_undefined()) one.keys[0] = p.value_or(1, one.keys[0]);
   }
-  LOCKSTEP_ASSIGN_OR_RETURN(const auto order, sorted(runtime, keyed, /*reversed=*/false));
+  LOCKSTEP_ASSIGN_OR_RETURN(const auto order,
+                            sorted(runtime, keyed, /*reversed=*/false, EqualKeys::kCompare));
   Values groups;
   for (size_t begin = 0; begin < order.size();) {
     const Keyed& leader = *order[begin];
@@ -334,7 +351,7 @@ Result group_by(Runtime& runtime, const Value& subject, const Arguments& argumen
     if (label.is_undefined()) label = leader.keys[0];
     LOCKSTEP_ASSIGN_OR_RETURN(Value list, runtime.list(std::move(members)));
     LOCKSTEP_ASSIGN_OR_RETURN(
-        Value group, runtime.sequence({std::move(label), std::move(list)}, SequenceKind::kTuple));
+        Value group, runtime.sequence({std::move(label), std::move(list)}, SequenceKind::kGroup));
     groups.push_back(std::move(group));
     begin = end;
   }
@@ -363,6 +380,29 @@ Result batch(Runtime& runtime, const Value& subject, const Arguments& arguments)
   return runtime.sequence(std::move(batches), SequenceKind::kStream);
 }
 
+// `slices` lists of nearly equal length; the later ones are filled up.
+Result slice_list(Runtime& runtime, const Value& subject, const Arguments& arguments) {
+  LOCKSTEP_ASSIGN_OR_RETURN(const Parameters p,
+                            Parameters::bind(arguments, {"slices", "fill_with"}));
+  LOCKSTEP_ASSIGN_OR_RETURN(const int64_t slices, p.integer(0));
+  if (slices < 1) return invalid_argument("slice into {}; at least 1", slices);
+  LOCKSTEP_RETURN_IF_ERROR(runtime.charge_steps(slices));
+  LOCKSTEP_ASSIGN_OR_RETURN(const Values values, runtime.iterate(subject));
+  const int64_t each = static_cast<int64_t>(values.size()) / slices;
+  const int64_t longer = static_cast<int64_t>(values.size()) % slices;
+  Values lists;
+  auto at = values.begin();
+  for (int64_t i = 0; i < slices; ++i) {
+    const auto end = at + each + (i < longer ? 1 : 0);
+    Values one(at, end);
+    at = end;
+    if (p.given(1) && i >= longer) one.push_back(*p.at(1));
+    LOCKSTEP_ASSIGN_OR_RETURN(Value list, runtime.list(std::move(one)));
+    lists.push_back(std::move(list));
+  }
+  return runtime.sequence(std::move(lists), SequenceKind::kStream);
+}
+
 constexpr auto kFilters = std::to_array<Builtin>({
     {"attr", attribute},
     {"batch", batch},
@@ -385,6 +425,7 @@ constexpr auto kFilters = std::to_array<Builtin>({
     {"reverse", reverse},
     {"select", choose<true, false>},
     {"selectattr", choose<true, true>},
+    {"slice", slice_list},
     {"sort", sort},
     {"sum", sum},
     {"unique", unique},

@@ -39,14 +39,13 @@ bool is_sequence(const Value& v) {
 }
 bool is_escaped(const Value&) { return false; }
 
+// subject % 2 == 1 or == 0, so neither for most floats.
 template <bool kOdd>
-Result is_parity(Runtime&, const Value& subject, const Arguments& arguments) {
+Result is_parity(Runtime& runtime, const Value& subject, const Arguments& arguments) {
   LOCKSTEP_RETURN_IF_ERROR(Parameters::bind(arguments, {}).status());
-  const auto integer = subject.as_integer();
-  if (!integer.has_value()) {
-    return invalid_argument("odd or even of {}; expected an integer", subject.kind());
-  }
-  return Value::boolean((*integer % 2 != 0) == kOdd);
+  LOCKSTEP_ASSIGN_OR_RETURN(
+      const Value rest, apply_binary(runtime, BinaryOperator::kModulo, subject, Value::integer(2)));
+  return Value::boolean(equal(rest, Value::integer(kOdd ? 1 : 0)));
 }
 
 Result is_divisible(Runtime& runtime, const Value& subject, const Arguments& arguments) {

@@ -28,7 +28,12 @@ TracedText title_pieces(const TracedText& text) {
   TracedText out;
   const std::string_view bytes = text.bytes();
   size_t piece = 0;
-  const auto flush = [&](size_t end) { out.append(capitalize(text.substr(piece, end - piece))); };
+  const auto flush = [&](size_t end) {
+    if (piece == end) return;
+    const size_t first = first_code_point(bytes.substr(piece)).bytes;
+    out.append(upper(text.substr(piece, first)));
+    out.append(lower(text.substr(piece + first, end - piece - first)));
+  };
   for (size_t at = 0; at < bytes.size();) {
     const CodePoint c = first_code_point(bytes.substr(at));
     const bool border = is_python_space(c.value) || c.value == '-' || c.value == '(' ||
@@ -106,7 +111,10 @@ Result replace_filter(Runtime& runtime, const Value& subject, const Arguments& a
 Result indent(Runtime& runtime, const Value& subject, const Arguments& arguments) {
   LOCKSTEP_ASSIGN_OR_RETURN(const Parameters p,
                             Parameters::bind(arguments, {"width", "first", "blank"}));
-  LOCKSTEP_ASSIGN_OR_RETURN(const TracedText text, runtime.str(subject));
+  const TracedText* text = subject.if_text();
+  if (text == nullptr) {
+    return invalid_argument("indent of {}; expected a string", subject.kind());
+  }
   TracedText margin;
   if (p.at(0) != nullptr && p.at(0)->if_text() != nullptr) {
     margin = *p.at(0)->if_text();
@@ -119,9 +127,10 @@ Result indent(Runtime& runtime, const Value& subject, const Arguments& arguments
   const bool blank = p.truth_or(2, false);
   TracedText out;
   if (p.truth_or(1, false)) out.append(margin);
-  // Lines end at "\n" as written: the last may be empty.
-  LOCKSTEP_RETURN_IF_ERROR(runtime.charge_bytes(160 * count_lines(text.bytes())));
-  const auto lines = split(text, "\n", -1);
+  LOCKSTEP_RETURN_IF_ERROR(runtime.charge_bytes(160 * count_lines(text->bytes())));
+  TracedText ended = *text;  // so that a last line that is empty counts
+  ended.append("\n", Origin::kTemplate);
+  const auto lines = split_lines(ended, /*keep_ends=*/false);
   for (size_t i = 0; i < lines.size(); ++i) {
     LOCKSTEP_RETURN_IF_ERROR(runtime.charge_bytes(static_cast<int64_t>(margin.size())));
     if (i > 0) out.append("\n", Origin::kTemplate);
@@ -141,7 +150,16 @@ Result format(Runtime& runtime, const Value& subject, const Arguments& arguments
 Result word_count(Runtime& runtime, const Value& subject, const Arguments& arguments) {
   LOCKSTEP_RETURN_IF_ERROR(Parameters::bind(arguments, {}).status());
   LOCKSTEP_ASSIGN_OR_RETURN(const TracedText text, runtime.str(subject));
-  return Value::integer(count_words(text.bytes()));
+  int64_t words = 0;
+  bool in_word = false;
+  for (std::string_view rest = text.bytes(); !rest.empty();) {
+    const CodePoint c = first_code_point(rest);
+    const bool part = is_letter(c.value) || is_numeric(c.value) || c.value == '_';
+    words += part && !in_word ? 1 : 0;
+    in_word = part;
+    rest.remove_prefix(c.bytes);
+  }
+  return Value::integer(words);
 }
 
 Result truncate(Runtime& runtime, const Value& subject, const Arguments& arguments) {
@@ -150,7 +168,10 @@ Result truncate(Runtime& runtime, const Value& subject, const Arguments& argumen
   LOCKSTEP_ASSIGN_OR_RETURN(const int64_t length, p.integer_or(0, 255));
   LOCKSTEP_ASSIGN_OR_RETURN(const TracedText end, p.text_or(2, "..."));
   LOCKSTEP_ASSIGN_OR_RETURN(const int64_t leeway, p.integer_or(3, 5));
-  LOCKSTEP_ASSIGN_OR_RETURN(TracedText text, runtime.str(subject));
+  if (subject.if_text() == nullptr) {
+    return invalid_argument("truncate of {}; expected a string", subject.kind());
+  }
+  TracedText text = *subject.if_text();
   const int64_t end_length = code_points(end.bytes());
   if (length < end_length || leeway < 0 || leeway > INT32_MAX || length > INT32_MAX) {
     return invalid_argument("truncate to {} characters with leeway {}", length, leeway);
@@ -176,36 +197,50 @@ std::optional<double> real_of(std::string_view text) {
   return value;
 }
 
-std::optional<int64_t> integer_of(std::string_view text, int base) {
+Status past_64_bits() { return invalid_argument("an integer is past 64 bits"); }
+
+// Nothing for what is no integer in the base.
+StatusOr<std::optional<int64_t>> integer_of(std::string_view text, int base) {
   text = strip_left(strip_right(text));
   if (text.starts_with('+')) text.remove_prefix(1);
   int64_t value = 0;
-  const auto parsed = std::from_chars(text.data(), text.data() + text.size(), value, base);
-  if (parsed.ec != std::errc() || parsed.ptr != text.data() + text.size()) return std::nullopt;
-  return value;
+  const char* end = text.data() + text.size();
+  const auto parsed = std::from_chars(text.data(), end, value, base);
+  if (parsed.ptr != end || parsed.ec == std::errc::invalid_argument) {
+    return std::optional<int64_t>();
+  }
+  if (parsed.ec != std::errc()) return past_64_bits();
+  return std::optional(value);
 }
 
-std::optional<int64_t> truncated(double value) {
+StatusOr<std::optional<int64_t>> truncated(double value) {
   constexpr double kInt64End = 9223372036854775808.0;
-  if (!(-kInt64End < value && value < kInt64End)) return std::nullopt;
-  return static_cast<int64_t>(value);
+  if (std::isnan(value)) return std::optional<int64_t>();
+  if (!(-kInt64End < value && value < kInt64End)) return past_64_bits();
+  return std::optional(static_cast<int64_t>(value));
 }
 
 Result to_integer(Runtime&, const Value& subject, const Arguments& arguments) {
+  if (subject.is_undefined()) return undefined_error(subject);
   LOCKSTEP_ASSIGN_OR_RETURN(const Parameters p, Parameters::bind(arguments, {"default", "base"}));
   LOCKSTEP_ASSIGN_OR_RETURN(const int64_t base, p.integer_or(1, 10));
   if (base < 2 || base > 36) return invalid_argument("int in base {}; allowed: 2 to 36", base);
   std::optional<int64_t> value = subject.as_integer();
-  if (const double* real = subject.if_real()) value = truncated(*real);
+  if (const double* real = subject.if_real()) {
+    LOCKSTEP_ASSIGN_OR_RETURN(value, truncated(*real));
+  }
   if (const TracedText* text = subject.if_text()) {
-    value = integer_of(text->bytes(), static_cast<int>(base));
+    LOCKSTEP_ASSIGN_OR_RETURN(value, integer_of(text->bytes(), static_cast<int>(base)));
     const auto real = real_of(text->bytes());
-    if (!value.has_value() && real.has_value()) value = truncated(*real);
+    if (!value.has_value() && real.has_value()) {
+      LOCKSTEP_ASSIGN_OR_RETURN(value, truncated(*real));
+    }
   }
   return value.has_value() ? Value::integer(*value) : p.value_or(0, Value::integer(0));
 }
 
 Result to_real(Runtime&, const Value& subject, const Arguments& arguments) {
+  if (subject.is_undefined()) return undefined_error(subject);
   LOCKSTEP_ASSIGN_OR_RETURN(const Parameters p, Parameters::bind(arguments, {"default"}));
   std::optional<double> value = subject.as_real();
   if (const TracedText* text = subject.if_text()) value = real_of(text->bytes());
@@ -221,6 +256,23 @@ Result absolute(Runtime&, const Value& subject, const Arguments& arguments) {
   return invalid_argument("abs does not work on {}", subject.kind());
 }
 
+// To a multiple of 10 ** -precision, half to even.
+Result rounded(int64_t value, int64_t precision) {
+  int64_t unit = 1;
+  for (int64_t i = precision; i < 0; ++i) {
+    if (__builtin_mul_overflow(unit, 10, &unit)) return Value::integer(0);
+  }
+  const int64_t rest = value % unit;
+  const int64_t down = value - rest;
+  const int64_t beyond = unit - std::abs(rest);  // to the next multiple away from 0
+  const bool away = std::abs(rest) > beyond || (std::abs(rest) == beyond && down / unit % 2 != 0);
+  int64_t result = down;
+  if (away && __builtin_add_overflow(down, value < 0 ? -unit : unit, &result)) {
+    return past_64_bits();
+  }
+  return Value::integer(result);
+}
+
 Result round_number(Runtime&, const Value& subject, const Arguments& arguments) {
   LOCKSTEP_ASSIGN_OR_RETURN(const Parameters p,
                             Parameters::bind(arguments, {"precision", "method"}));
@@ -230,12 +282,13 @@ Result round_number(Runtime&, const Value& subject, const Arguments& arguments) 
   if (!value.has_value()) return invalid_argument("round does not work on {}", subject.kind());
   if (precision < -300 || precision > 300) return invalid_argument("round to {} digits", precision);
   const double scale = std::pow(10.0, static_cast<double>(precision));
-  if (method.bytes() == "ceil") return Value::real(std::ceil(*value * scale) / scale);
-  if (method.bytes() == "floor") return Value::real(std::floor(*value * scale) / scale);
+  // Through an integer in Python, which has no -0.
+  if (method.bytes() == "ceil") return Value::real((std::ceil(*value * scale) + 0.0) / scale);
+  if (method.bytes() == "floor") return Value::real((std::floor(*value * scale) + 0.0) / scale);
   if (method.bytes() != "common") {
     return invalid_argument("round method; allowed: common, ceil, floor");
   }
-  if (subject.as_integer() && precision >= 0) return Value::integer(*subject.as_integer());
+  if (const auto integer = subject.as_integer()) return rounded(*integer, precision);
   if (precision <= 0) {
     return Value::real(std::nearbyint(*value * scale) / scale);
   }
@@ -255,7 +308,7 @@ Result to_json_filter(Runtime& runtime, const Value& subject, const Arguments& a
     LOCKSTEP_ASSIGN_OR_RETURN(const int64_t width, p.integer(1));
     if (width > 64) return invalid_argument("tojson with an indent of {}; at most 64", width);
     style.indent = static_cast<int>(std::max<int64_t>(width, 0));
-    style.item_separator.pop_back();  // no space before a newline
+    style.item_separator = TracedText(",", Origin::kTemplate);  // no space before a newline
   }
   if (p.given(2)) {
     const Sequence* pair = p.at(2)->if_sequence();
@@ -263,8 +316,8 @@ Result to_json_filter(Runtime& runtime, const Value& subject, const Arguments& a
         pair->items[1].if_text() == nullptr) {
       return invalid_argument("tojson's separators are not two strings");
     }
-    style.item_separator = pair->items[0].if_text()->bytes();
-    style.key_separator = pair->items[1].if_text()->bytes();
+    style.item_separator = *pair->items[0].if_text();
+    style.key_separator = *pair->items[1].if_text();
   }
   // A character may take six, and each part its separators and margin.
   const auto per_part =

@@ -57,6 +57,17 @@ bool to_upper(char32_t c, std::string& out) {
   return true;
 }
 
+bool to_title(char32_t c, std::string& out) {
+  if (c == 0xdf) {
+    out += "Ss";
+    return true;
+  }
+  const auto mapped = utf8proc_totitle(static_cast<utf8proc_int32_t>(c));
+  if (static_cast<char32_t>(mapped) == c) return false;
+  append_utf8(out, static_cast<char32_t>(mapped));
+  return true;
+}
+
 bool to_lower(char32_t c, std::string& out) {
   const auto mapped = utf8proc_tolower(static_cast<utf8proc_int32_t>(c));
   if (static_cast<char32_t>(mapped) == c) return false;
@@ -301,7 +312,7 @@ TracedText lower(const TracedText& text) { return map_characters(text, to_lower)
 TracedText capitalize(const TracedText& text) {
   bool first = true;
   return map_characters(text, [&](char32_t c, std::string& out) {
-    return std::exchange(first, false) ? to_upper(c, out) : to_lower(c, out);
+    return std::exchange(first, false) ? to_title(c, out) : to_lower(c, out);
   });
 }
 
@@ -312,7 +323,7 @@ TracedText title(const TracedText& text) {
     const bool starts = letter && !in_word;
     in_word = letter;
     if (!letter) return false;
-    return starts ? to_upper(c, out) : to_lower(c, out);
+    return starts ? to_title(c, out) : to_lower(c, out);
   });
 }
 
@@ -325,6 +336,11 @@ TracedText swap_case(const TracedText& text) {
 bool is_letter(char32_t c) {
   const utf8proc_category_t k = category(c);
   return UTF8PROC_CATEGORY_LU <= k && k <= UTF8PROC_CATEGORY_LO;
+}
+bool is_digit(char32_t c) { return category(c) == UTF8PROC_CATEGORY_ND; }
+bool is_numeric(char32_t c) {
+  const utf8proc_category_t k = category(c);
+  return UTF8PROC_CATEGORY_ND <= k && k <= UTF8PROC_CATEGORY_NO;
 }
 bool is_cased_upper(char32_t c) {
   return category(c) == UTF8PROC_CATEGORY_LU || category(c) == UTF8PROC_CATEGORY_LT;

@@ -1,7 +1,7 @@
 // Python's string operations on traced text: each byte of a result keeps the origin of the byte it
 // comes from. Positions and lengths count code points, as in Python.
 //
-// Upper and lower case are Unicode's simple mappings, and "SS" for the upper case of U+00DF.
+// Upper, lower and title case are Unicode's simple mappings, and "SS" and "Ss" for U+00DF.
 //
 // Thread rule: pure functions.
 #pragma once
@@ -58,6 +58,8 @@ TracedText title(const TracedText& text);       // each run of letters capitaliz
 TracedText swap_case(const TracedText& text);
 
 bool is_letter(char32_t c);
+bool is_digit(char32_t c);    // a decimal one, of any script
+bool is_numeric(char32_t c);  // a digit, a fraction, a numeral
 bool is_cased_upper(char32_t c);
 bool is_cased_lower(char32_t c);
 

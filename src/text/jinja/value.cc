@@ -33,6 +33,7 @@ Status measure(Container& container, const std::vector<Value>& items) {
 std::string spelling_of_key(const Value& key) {
   if (const TracedText* text = key.if_text()) return "s" + text->bytes();
   if (key.is_none()) return "n";
+  if (key.is_undefined()) return "u";
   if (const auto integer = key.as_integer()) return fmt::format("i{}", *integer);
   if (const double* real = key.if_real()) {
     constexpr double kInt64End = 9223372036854775808.0;
@@ -128,7 +129,8 @@ std::string_view Value::kind() const {
   if (if_dict() != nullptr) return "a dict";
   if (if_namespace() != nullptr) return "a namespace";
   if (const Sequence* sequence = if_sequence()) {
-    return sequence->kind == SequenceKind::kTuple ? "a tuple" : "a list";
+    if (sequence->kind == SequenceKind::kRange) return "a range";
+    return sequence->is_tuple() ? "a tuple" : "a list";
   }
   return "a function";
 }
@@ -155,9 +157,8 @@ bool equal(const Value& a, const Value& b) {
   if (a.if_sequence() && b.if_sequence()) {
     const Sequence& x = *a.if_sequence();
     const Sequence& y = *b.if_sequence();
-    const bool x_tuple = x.kind == SequenceKind::kTuple;
-    const bool y_tuple = y.kind == SequenceKind::kTuple;
-    return x_tuple == y_tuple && std::ranges::equal(x.items, y.items, equal);
+    const bool alike = x.kind == y.kind || (x.is_tuple() && y.is_tuple());
+    return alike && std::ranges::equal(x.items, y.items, equal);
   }
   if (a.if_dict() && b.if_dict()) {
     const auto in_b = [&](const auto& entry) {

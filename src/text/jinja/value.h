@@ -23,6 +23,8 @@ namespace lockstep::text::jinja {
 enum class SequenceKind : uint8_t {
   kList,
   kTuple,
+  kGroup,   // a tuple of groupby's: (grouper, list), which are attributes too
+  kRange,   // what range() gives: a list that does not grow
   kStream,  // what map, select and their like give: true even when empty, no length, no items
 };
 
@@ -60,7 +62,7 @@ class Value {
     return sequence(std::move(items), SequenceKind::kList);
   }
   // A later entry with an equal key replaces an earlier one's value, as in Python. Keys are
-  // strings, numbers, booleans or none.
+  // strings, numbers, booleans, none or undefined.
   static StatusOr<Value> dict(std::vector<std::pair<Value, Value>> entries);
   static Value namespace_of(std::shared_ptr<Namespace> space) { return Value(std::move(space)); }
   static Value callable(std::shared_ptr<const Callable> callable) {
@@ -110,6 +112,8 @@ class Value {
 };
 
 struct Sequence {
+  bool is_tuple() const { return kind == SequenceKind::kTuple || kind == SequenceKind::kGroup; }
+
   std::vector<Value> items;
   SequenceKind kind = SequenceKind::kList;
   int depth = 1;
@@ -144,8 +148,8 @@ TracedText to_repr(const Value& value);
 
 struct JsonStyle {
   std::optional<int> indent;  // none: one line
-  std::string item_separator = ", ";
-  std::string key_separator = ": ";
+  TracedText item_separator = TracedText(", ", Origin::kTemplate);
+  TracedText key_separator = TracedText(": ", Origin::kTemplate);
   bool ascii_only = false;
   bool sort_keys = false;
 };

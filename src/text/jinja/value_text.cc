@@ -87,7 +87,7 @@ void add_quoted(TracedText& out, const TracedText& text) {
 }
 
 void add_sequence(TracedText& out, const Sequence& sequence) {
-  const bool tuple = sequence.kind == SequenceKind::kTuple;
+  const bool tuple = sequence.is_tuple();
   add(out, tuple ? "(" : "[");
   for (size_t i = 0; i < sequence.items.size(); ++i) {
     if (i > 0) add(out, ", ");
@@ -129,7 +129,7 @@ class JsonWriter {
     if (const TracedText* text = v.if_text()) return string(*text);
     if (const Dict* dict = v.if_dict()) return object(*dict, level);
     const Sequence* sequence = v.if_sequence();
-    if (sequence != nullptr && sequence->kind != SequenceKind::kStream) {
+    if (sequence != nullptr && (sequence->kind == SequenceKind::kList || sequence->is_tuple())) {
       return array(*sequence, level);
     }
     return invalid_argument("{} cannot be written as JSON", v.kind());
@@ -160,7 +160,7 @@ class JsonWriter {
 
   // Between members, and inside of the brackets when the style indents.
   void separate(bool first, int level) {
-    if (!first) add(out_, style_.item_separator);
+    if (!first) out_.append(style_.item_separator);
     if (!style_.indent.has_value()) return;
     add(out_, "\n");
     add(out_, std::string(static_cast<size_t>(*style_.indent) * level, ' '));
@@ -183,15 +183,19 @@ class JsonWriter {
     entries.reserve(dict.entries.size());
     for (const auto& entry : dict.entries) entries.push_back(&entry);
     if (style_.sort_keys) {
-      std::ranges::stable_sort(entries, [](const auto* a, const auto* b) {
-        return less(a->first, b->first).value_or(false);
+      Status status;
+      std::ranges::stable_sort(entries, [&](const auto* a, const auto* b) {
+        const StatusOr<bool> before = less(a->first, b->first);
+        if (!before.ok()) status = before.status();
+        return before.value_or(false);
       });
+      LOCKSTEP_RETURN_IF_ERROR(status);
     }
     add(out_, "{");
     for (size_t i = 0; i < entries.size(); ++i) {
       separate(i == 0, level + 1);
       LOCKSTEP_RETURN_IF_ERROR(key(entries[i]->first));
-      add(out_, style_.key_separator);
+      out_.append(style_.key_separator);
       LOCKSTEP_RETURN_IF_ERROR(value(entries[i]->second, level + 1));
     }
     separate(/*first=*/true, level);

@@ -2,6 +2,7 @@
 
 #include <algorithm>
 
+#include "formats/pre_tokenizers.h"
 #include "text/byte_alphabet.h"
 #include "text/utf8.h"
 
@@ -14,6 +15,8 @@ std::string in_alphabet(std::string_view bytes) {
 }
 
 TinySpec::TinySpec() {
+  spec.word_steps = {formats::Split{.regex = std::string(formats::kGpt2Words)}};
+  spec.decoder = {{.kind = formats::DecoderStep::Kind::kByteAlphabet}};
   for (int byte = 0; byte < 256; ++byte) {
     const char c = static_cast<char>(byte);
     spec.token_texts.push_back(in_alphabet({&c, 1}));

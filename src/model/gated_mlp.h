@@ -1,0 +1,40 @@
+// The gated MLP of most decoders, with its scratch; what differs by layer is in its Weights.
+//
+// Thread rule: as the device, which must outlive it.
+#pragma once
+
+#include <memory>
+
+#include "device/device.h"
+#include "formats/model_config.h"
+#include "model/weights.h"
+
+namespace lockstep::model {
+
+class GatedMlp {
+ public:
+  struct Weights {
+    std::unique_ptr<device::LinearPlan> gate_up;  // gate|up
+    std::unique_ptr<device::LinearPlan> down;
+  };
+
+  // By the config's sizes, biases and activation; scratch for `max_rows` rows.
+  static StatusOr<std::unique_ptr<GatedMlp>> create(const formats::ModelConfig& config,
+                                                    device::Device& device, int max_rows);
+
+  StatusOr<Weights> bind(WeightBinder& binder, int layer) const;
+
+  // h [rows, hidden], in place: h = W_down (act(W_gate h) * W_up h).
+  void run(const device::StepView& step, const Weights& weights, device::View h) const;
+
+ private:
+  GatedMlp(const formats::ModelConfig& config, device::Device& device)
+      : config_(config), device_(device) {}
+
+  const formats::ModelConfig config_;
+  device::Device& device_;
+  std::unique_ptr<device::Buffer> gate_up_;  // [max_rows, 2 intermediate]
+  device::View gate_, up_;                   // of gate_up_
+};
+
+}  // namespace lockstep::model
