@@ -14,8 +14,6 @@ namespace {
 
 using testing::fields_of;
 using testing::made_prompt;
-using testing::Reply;
-using testing::same_reply;
 using testing::Serving;
 
 // One with full attention, one with windows.
@@ -45,7 +43,7 @@ class EngineTest : public ::testing::TestWithParam<const char*> {
     for (const RequestFields& request : requests) streams.push_back(serving.start(request));
     serving.run();
     for (size_t i = 0; i < requests.size(); ++i) {
-      EXPECT_TRUE(same_reply(Serving::replies(*streams[i]).at(0), alone(requests[i]))) << i;
+      EXPECT_TRUE(same_bytes(Serving::replies(*streams[i]).at(0), alone(requests[i]))) << i;
     }
   }
 
@@ -69,7 +67,7 @@ TEST_P(EngineTest, OnePromptInManySlotsGivesOneAnswer) {
     for (int i = 0; i < slots; ++i) streams.push_back(serving->start(request));
     serving->run();
     for (const auto& stream : streams) {
-      EXPECT_TRUE(same_reply(Serving::replies(*stream).at(0), expected));
+      EXPECT_TRUE(same_bytes(Serving::replies(*stream).at(0), expected));
     }
   }
 }
@@ -92,7 +90,7 @@ TEST_P(EngineTest, FiveRepeatsUnderChurnAgree) {
     EXPECT_GE(serving->engine().status().running, 44);
     for (size_t i = 0; i < streams.size(); i += 3) streams[i]->cancel();
     serving->run();
-    EXPECT_TRUE(same_reply(Serving::replies(*stream).at(0), expected)) << repeat;
+    EXPECT_TRUE(same_bytes(Serving::replies(*stream).at(0), expected)) << repeat;
   }
 }
 
@@ -101,11 +99,11 @@ TEST_P(EngineTest, ColdWarmAndWarmAtEveryOffsetAgree) {
   for (int length = 60; length <= 60 + kPagePositions; ++length) {
     const RequestFields request = fields_of(prompt(length, 3), 6);
     const Reply expected = alone(request);
-    EXPECT_TRUE(same_reply(serving->reply(request), expected)) << length;
+    EXPECT_TRUE(same_bytes(serving->reply(request), expected)) << length;
     const auto warm = serving->start(request);
     serving->run();
     EXPECT_GT(warm->usage().cached_tokens, 0);
-    EXPECT_TRUE(same_reply(Serving::replies(*warm).at(0), expected)) << length;
+    EXPECT_TRUE(same_bytes(Serving::replies(*warm).at(0), expected)) << length;
   }
 }
 
@@ -126,7 +124,7 @@ TEST_P(EngineTest, TwoLongChatsPastTheCacheNeverSeeEachOther) {
     for (auto& chat : chats) {
       const RequestFields request = fields_of(chat, 12);
       const Reply reply = serving->reply(request);
-      EXPECT_TRUE(same_reply(reply, alone(request))) << turn;
+      EXPECT_TRUE(same_bytes(reply, alone(request))) << turn;
       chat.insert(chat.end(), reply.tokens.begin(), reply.tokens.end());
       const auto next = prompt(20, static_cast<uint64_t>(turn) + chat.size());
       chat.insert(chat.end(), next.begin(), next.end());
@@ -140,7 +138,7 @@ TEST_P(EngineTest, ChunksDoNotMatter) {
   for (const int rows : {1, 7, 31, 32, 33, 64}) {
     const auto serving =
         serve({.limits = {.max_rows = rows, .max_logit_rows = 1, .max_sequences = 1}});
-    EXPECT_TRUE(same_reply(serving->reply(request), expected)) << rows;
+    EXPECT_TRUE(same_bytes(serving->reply(request), expected)) << rows;
   }
 }
 
@@ -155,7 +153,7 @@ TEST_P(EngineTest, ChoicesDifferWhenSampledAndEqualSeparateRequests) {
   EXPECT_NE(replies[0].tokens, replies[1].tokens);
   for (int i = 0; i < 3; ++i) {
     const RequestFields one = fields_of(prompt(45, 9), 12, choice_seed(77, i));
-    EXPECT_TRUE(same_reply(replies[static_cast<size_t>(i)], alone(one))) << i;
+    EXPECT_TRUE(same_bytes(replies[static_cast<size_t>(i)], alone(one))) << i;
   }
 }
 
@@ -217,8 +215,8 @@ TEST_P(EngineTest, OneRequestOverTheContextFailsAlone) {
   EXPECT_EQ(message_of(refused.status()), "a prompt of 301 tokens does not fit a context of 300");
   const auto second = serving->start(good);
   serving->run();
-  EXPECT_TRUE(same_reply(Serving::replies(*first).at(0), alone(good)));
-  EXPECT_TRUE(same_reply(Serving::replies(*second).at(0), alone(good)));
+  EXPECT_TRUE(same_bytes(Serving::replies(*first).at(0), alone(good)));
+  EXPECT_TRUE(same_bytes(Serving::replies(*second).at(0), alone(good)));
 }
 
 TEST_P(EngineTest, SlowReaderPausesItsOwnRequestAlone) {
@@ -352,7 +350,7 @@ TEST(EngineControl, DeviceWhoseBitsFollowTheRowCountIsFoundOut) {
   for (int i = 0; i < 24; ++i) streams.push_back(serving.start(request));
   serving.run();
   bool differs = false;
-  for (const auto& stream : streams) differs |= !same_reply(Serving::replies(*stream).at(0), alone);
+  for (const auto& stream : streams) differs |= !same_bytes(Serving::replies(*stream).at(0), alone);
   EXPECT_TRUE(differs);
 }
 

@@ -15,7 +15,6 @@ namespace {
 
 using testing::fields_of;
 using testing::made_prompt;
-using testing::Reply;
 using testing::Serving;
 
 std::unique_ptr<device::Device> cpu() {

@@ -67,7 +67,7 @@ Status check_stops(const RequestFields& f) {
 // The last one wins, as in a map; ids ascending.
 void keep_last_of_each(std::vector<TokenBias>& biases) {
   std::ranges::reverse(biases);
-  std::ranges::stable_sort(biases, {}, &TokenBias::token);
+  std::ranges::stable_sort(biases, [](const auto& a, const auto& b) { return a.token < b.token; });
   const auto rest = std::ranges::unique(biases, {}, &TokenBias::token);
   biases.erase(rest.begin(), rest.end());
 }

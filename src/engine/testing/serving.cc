@@ -39,19 +39,7 @@ void Serving::run() {
 
 std::vector<Reply> Serving::replies(Stream& stream) {
   std::vector<Reply> out;
-  while (auto event = stream.try_next()) {
-    const auto choice = static_cast<size_t>(event->choice);
-    if (out.size() <= choice) out.resize(choice + 1);
-    Reply& reply = out[choice];
-    if (event->token.has_value()) reply.tokens.push_back(*event->token);
-    reply.text += event->text;
-    if (event->logprob.has_value()) reply.logprobs.push_back(*event->logprob);
-    for (LogprobEntry& entry : event->prompt_logprobs) reply.prompt_logprobs.push_back(entry);
-    if (!event->finish.has_value()) continue;
-    reply.finish = *event->finish;
-    reply.error = event->error;
-    reply.digest = event->digest;
-  }
+  collect(stream, out);
   EXPECT_TRUE(stream.is_done());
   return out;
 }

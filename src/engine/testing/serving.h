@@ -3,29 +3,13 @@
 
 #include <memory>
 #include <optional>
-#include <string>
 #include <vector>
 
 #include "engine/engine.h"
+#include "engine/reply.h"
 #include "engine/testing/loaded.h"
 
 namespace lockstep::engine::testing {
-
-// All of one choice.
-struct Reply {
-  std::vector<TokenId> tokens;
-  std::string text;
-  std::string digest;
-  std::vector<LogprobEntry> logprobs;
-  std::vector<LogprobEntry> prompt_logprobs;
-  FinishReason finish = FinishReason::kError;
-  Status error;
-};
-
-// What must be the same however it is served.
-inline bool same_reply(const Reply& a, const Reply& b) {
-  return a.tokens == b.tokens && a.digest == b.digest && a.finish == b.finish && !a.digest.empty();
-}
 
 class Serving {
  public:
