@@ -106,9 +106,14 @@ StatusOr<chat::TextSide> make_text_side(formats::TokenizerSpec spec, Vocabulary 
                                         const std::optional<std::string>& chat_template) {
   LOCKSTEP_ASSIGN_OR_RETURN(text::Tokenizer tokenizer,
                             text::Tokenizer::create(std::move(spec), vocabulary));
-  for (const formats::SpecialToken& token : tokenizer.dropped()) {
+  constexpr size_t kMaxNamed = 8;
+  const auto& dropped = tokenizer.dropped();
+  for (size_t i = 0; i < std::min(dropped.size(), kMaxNamed); ++i) {
     fmt::print(stderr, "note: added token {} ({}) is past the model's {} rows and is not matched\n",
-               token.id, quote_text(token.text), vocabulary.size());
+               dropped[i].id, quote_text(dropped[i].text), vocabulary.size());
+  }
+  if (dropped.size() > kMaxNamed) {
+    fmt::print(stderr, "note: and {} more added tokens\n", dropped.size() - kMaxNamed);
   }
   chat::TextSide side = {.tokenizer = std::move(tokenizer), .chat_template = {}};
   if (chat_template.has_value()) {
