@@ -1,10 +1,11 @@
 #!/usr/bin/env bash
-# The long version of make test: clang-tidy over every file, ThreadSanitizer, and fuzzing with
-# libFuzzer for FUZZ_SECONDS a target.
+# The long version of make test: a second real model, clang-tidy over every file, ThreadSanitizer,
+# and fuzzing with libFuzzer for FUZZ_SECONDS a target.
 set -euo pipefail
 cd "$(dirname "$0")/.."
 scripts/install_deps.sh soak
 
+scripts/fetch_model.sh gemma3-270m  # its tests run where it is in the store
 LOCKSTEP_TIDY_SECONDS=inf scripts/test.sh
 
 echo '== ThreadSanitizer'
