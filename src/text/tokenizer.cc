@@ -6,6 +6,7 @@
 #include <functional>
 #include <tuple>
 #include <utility>
+#include <variant>
 
 #include "base/hash.h"
 #include "base/text.h"
@@ -15,6 +16,7 @@
 #include "text/normalizer.h"
 #include "text/splitter.h"
 #include "text/token_table.h"
+#include "text/unigram_model.h"
 
 namespace lockstep::text {
 namespace {
@@ -78,6 +80,13 @@ StatusOr<SpecialSet> sort_specials(std::vector<SpecialToken> specials, const Nor
   return set;
 }
 
+using WordModel = std::variant<BpeModel, UnigramModel>;
+
+StatusOr<WordModel> make_model(const TokenizerSpec& spec, Vocabulary vocabulary) {
+  if (spec.model == formats::TokenModel::kUnigram) return UnigramModel::create(spec);
+  return BpeModel::create(spec, vocabulary);
+}
+
 StatusOr<std::vector<TokenId>> admit_around(std::span<const int64_t> ids, Vocabulary vocabulary) {
   auto tokens = vocabulary.admit_all(ids);
   if (!tokens.ok()) return annotate(tokens.status(), "tokens around a text (BOS, EOS)");
@@ -103,7 +112,7 @@ struct Tokenizer::Parts {
   SpecialSet specials;
   Normalizer normalizer;
   Splitter splitter;
-  BpeModel model;
+  WordModel model;
   std::vector<TokenId> prefix;
   std::vector<TokenId> suffix;
   std::optional<TokenId> bos;
@@ -160,15 +169,24 @@ class Tokenizer::Encoder {
     LOCKSTEP_RETURN_IF_ERROR(parts_.splitter.cut(utf8, at_front, cut_));
     for (const std::string_view word : cut_.words) {
       word_ids_.clear();
-      parts_.model.encode(word, scratch_, word_ids_);
+      encode_word(word);
       for (const int32_t id : word_ids_) push(id);
     }
     return ok_status();
   }
 
+  void encode_word(std::string_view word) {
+    if (const auto* bpe = std::get_if<BpeModel>(&parts_.model)) {
+      bpe->encode(word, bpe_, word_ids_);
+    } else {
+      std::get<UnigramModel>(parts_.model).encode(word, unigram_, word_ids_);
+    }
+  }
+
   const Parts& parts_;
   Words cut_;
-  BpeModel::Scratch scratch_;
+  BpeModel::Scratch bpe_;
+  UnigramModel::Scratch unigram_;
   std::vector<int32_t> word_ids_;
   std::vector<TokenId> ids_;
 };
@@ -181,7 +199,7 @@ Tokenizer::~Tokenizer() = default;
 StatusOr<Tokenizer> Tokenizer::create(TokenizerSpec spec, Vocabulary vocabulary) {
   LOCKSTEP_ASSIGN_OR_RETURN(TokenTable table, TokenTable::create(spec, vocabulary));
   LOCKSTEP_RETURN_IF_ERROR(admit_optional(spec.unknown_id, "unknown token", vocabulary).status());
-  LOCKSTEP_ASSIGN_OR_RETURN(BpeModel model, BpeModel::create(spec, vocabulary));
+  LOCKSTEP_ASSIGN_OR_RETURN(WordModel model, make_model(spec, vocabulary));
   LOCKSTEP_ASSIGN_OR_RETURN(Splitter splitter, Splitter::create(spec.word_steps));
   LOCKSTEP_ASSIGN_OR_RETURN(Normalizer normalizer, Normalizer::create(std::move(spec.normalizer)));
   LOCKSTEP_ASSIGN_OR_RETURN(const auto bos, admit_optional(spec.bos_id, "BOS", vocabulary));
