@@ -39,12 +39,15 @@ struct SpecialSet {
   std::vector<SpecialToken> dropped;
 };
 
-// Tokens that are matched in normalised text are normalised themselves; where two become the same
-// text, the lower id has it.
-Status normalize_texts(std::vector<SpecialToken>& tokens, const Normalizer& normalizer) {
+// Tokens that are matched in normalised text are normalised themselves, and decode to that; where
+// two become the same text, the lower id has it.
+Status normalize_texts(std::vector<SpecialToken>& tokens, const Normalizer& normalizer,
+                       std::vector<std::string>& token_texts) {
   if (normalizer.empty()) return ok_status();
   for (SpecialToken& token : tokens) {
     LOCKSTEP_ASSIGN_OR_RETURN(token.text, normalizer.apply(token.text));
+    const auto id = static_cast<size_t>(token.id);
+    if (id < token_texts.size()) token_texts[id] = token.text;
   }
   std::erase_if(tokens, [](const SpecialToken& token) { return token.text.empty(); });
   const auto by_text_and_id = [](const SpecialToken& a, const SpecialToken& b) {
@@ -56,12 +59,12 @@ Status normalize_texts(std::vector<SpecialToken>& tokens, const Normalizer& norm
   return ok_status();
 }
 
-StatusOr<SpecialSet> sort_specials(std::vector<SpecialToken> specials, const Normalizer& normalizer,
+StatusOr<SpecialSet> sort_specials(TokenizerSpec& spec, const Normalizer& normalizer,
                                    Vocabulary vocabulary) {
   SpecialSet set;
   std::vector<SpecialToken> raw;
   std::vector<SpecialToken> normalized;
-  for (SpecialToken& token : specials) {
+  for (SpecialToken& token : spec.specials) {
     if (token.id >= vocabulary.size()) {
       set.dropped.push_back(std::move(token));
       continue;
@@ -74,7 +77,7 @@ StatusOr<SpecialSet> sort_specials(std::vector<SpecialToken> specials, const Nor
     }
     (token.normalized ? normalized : raw).push_back(std::move(token));
   }
-  LOCKSTEP_RETURN_IF_ERROR(normalize_texts(normalized, normalizer));
+  LOCKSTEP_RETURN_IF_ERROR(normalize_texts(normalized, normalizer, spec.token_texts));
   LOCKSTEP_ASSIGN_OR_RETURN(set.raw, AddedTokens::create(std::move(raw)));
   LOCKSTEP_ASSIGN_OR_RETURN(set.normalized, AddedTokens::create(std::move(normalized)));
   return set;
@@ -197,7 +200,7 @@ Tokenizer& Tokenizer::operator=(Tokenizer&&) noexcept = default;
 Tokenizer::~Tokenizer() = default;
 
 StatusOr<Tokenizer> Tokenizer::create(TokenizerSpec spec, Vocabulary vocabulary) {
-  LOCKSTEP_ASSIGN_OR_RETURN(TokenTable table, TokenTable::create(spec, vocabulary));
+  LOCKSTEP_RETURN_IF_ERROR(TokenTable::check(spec, vocabulary));
   LOCKSTEP_RETURN_IF_ERROR(admit_optional(spec.unknown_id, "unknown token", vocabulary).status());
   LOCKSTEP_ASSIGN_OR_RETURN(WordModel model, make_model(spec, vocabulary));
   LOCKSTEP_ASSIGN_OR_RETURN(Splitter splitter, Splitter::create(spec.word_steps));
@@ -206,8 +209,8 @@ StatusOr<Tokenizer> Tokenizer::create(TokenizerSpec spec, Vocabulary vocabulary)
   LOCKSTEP_ASSIGN_OR_RETURN(const auto eos, admit_optional(spec.eos_id, "EOS", vocabulary));
   LOCKSTEP_ASSIGN_OR_RETURN(auto prefix, admit_around(spec.prefix_ids, vocabulary));
   LOCKSTEP_ASSIGN_OR_RETURN(auto suffix, admit_around(spec.suffix_ids, vocabulary));
-  LOCKSTEP_ASSIGN_OR_RETURN(SpecialSet specials,
-                            sort_specials(std::move(spec.specials), normalizer, vocabulary));
+  LOCKSTEP_ASSIGN_OR_RETURN(SpecialSet specials, sort_specials(spec, normalizer, vocabulary));
+  LOCKSTEP_ASSIGN_OR_RETURN(TokenTable table, TokenTable::create(spec, vocabulary));
   return Tokenizer(std::unique_ptr<const Parts>(new Parts{
       .vocabulary = vocabulary,
       .table = std::move(table),
