@@ -23,7 +23,7 @@ StatusOr<UnigramModel> UnigramModel::create(const TokenizerSpec& spec) {
   std::vector<std::pair<std::string_view, int32_t>> entries;
   for (size_t id = 0; id < spec.token_texts.size(); ++id) {
     const std::string& text = spec.token_texts[id];
-    if (text.empty() || !is_model_token(spec.token_kinds[id])) continue;
+    if (text.empty() || spec.token_kinds[id] != formats::TokenKind::kNormal) continue;
     if (text.size() > kMaxTokenBytes) {
       return invalid_argument("token {} has {} bytes; a unigram model's have at most {}", id,
                               text.size(), kMaxTokenBytes);
