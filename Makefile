@@ -10,7 +10,7 @@ help:
 	@echo 'make build   install what is missing, leave build/release/lockstep'
 	@echo 'make model   fetch the default model into ~/.cache/lockstep/models (LOCKSTEP_MODELS)'
 	@echo 'make test    every test, sanitizers, fuzz replay, format and lint: 25 minutes at most on 2 cores'
-	@echo 'make soak    the long version: lint in full, ThreadSanitizer, fuzzing (FUZZ_SECONDS=$(FUZZ_SECONDS) a target)'
+	@echo 'make soak    the long version: a second model, lint in full, ThreadSanitizer, fuzzing (FUZZ_SECONDS=$(FUZZ_SECONDS) a target)'
 	@echo 'make format  clang-format in place'
 	@echo 'make tidy    clang-tidy over every file'
 	@echo 'make bench   speed of the default model here'

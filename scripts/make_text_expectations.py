@@ -77,6 +77,63 @@ def own_splits():
     return tokenizer
 
 
+def character_bpe(prefix, pre_tokenizer):
+    """SentencePiece's BPE as tokenizer.json has it: marks for spaces, bytes for rare characters."""
+    tokenizer = Tokenizer(models.BPE(unk_token="<unk>", fuse_unk=True, byte_fallback=True))
+    steps = [normalizers.Prepend("\u2581")] if prefix else []
+    tokenizer.normalizer = normalizers.Sequence(steps + [normalizers.Replace(" ", "\u2581")])
+    tokenizer.pre_tokenizer = pre_tokenizers.Metaspace(prepend_scheme="never", split=True)
+    tokenizer.train([str(ROOT / "tests/data/public_domain_8k.txt")],
+                    trainers.BpeTrainer(vocab_size=700, special_tokens=["<unk>", "<s>", "</s>"] + [
+                        f"<0x{byte:02X}>" for byte in range(256)]))
+    tokenizer = as_published(tokenizer)
+    if pre_tokenizer is not None:
+        tokenizer.normalizer = None
+        tokenizer.pre_tokenizer = pre_tokenizer
+    tokenizer.decoder = decoders.Sequence([
+        decoders.Replace("\u2581", " "), decoders.ByteFallback(), decoders.Fuse(),
+        decoders.Strip(" ", 1, 0)])
+    tokenizer.post_processor = processors.TemplateProcessing(
+        single="<s> $A </s>", special_tokens=[("<s>", 1), ("</s>", 2)])
+    return tokenizer
+
+
+def as_published(tokenizer):
+    """Without the pre-tokenizer of training. Bytes stay in the vocabulary but are no added tokens, so
+    that their text is not matched."""
+    source = json.loads(tokenizer.to_str())
+    source["pre_tokenizer"] = None
+    source["added_tokens"] = [t for t in source["added_tokens"] if not t["content"].startswith("<0x")]
+    return Tokenizer.from_str(json.dumps(source))
+
+
+def llama2_like():
+    tokenizer = character_bpe(True, None)
+    tokenizer.add_tokens([AddedToken("[INST]", normalized=True), AddedToken("ma", single_word=True),
+                          AddedToken("<strip>", lstrip=True, rstrip=True, normalized=False)])
+    return tokenizer
+
+
+def metaspace_first():
+    return character_bpe(False, pre_tokenizers.Metaspace(prepend_scheme="first", split=False))
+
+
+def unigram_like():
+    tokenizer = Tokenizer(models.Unigram())
+    tokenizer.normalizer = normalizers.Sequence([
+        normalizers.NFKC(), normalizers.Lowercase(), normalizers.Strip(),
+        normalizers.Replace(Regex(" {2,}"), " ")])
+    tokenizer.pre_tokenizer = pre_tokenizers.Sequence([
+        pre_tokenizers.WhitespaceSplit(), pre_tokenizers.Metaspace(prepend_scheme="always"),
+        pre_tokenizers.Punctuation("contiguous")])
+    tokenizer.train([str(ROOT / "tests/data/public_domain_8k.txt")],
+                    trainers.UnigramTrainer(vocab_size=400, unk_token="<unk>",
+                                            special_tokens=["<unk>", "<s>", "</s>"]))
+    tokenizer.decoder = decoders.Metaspace(prepend_scheme="always")
+    tokenizer.post_processor = processors.RobertaProcessing(("</s>", 2), ("<s>", 1))
+    return tokenizer
+
+
 def texts():
     fixed = ["", " ", "a", "Hello, world!", "  two  spaces  ", "tabs\tand\r\nlines\n\n\n", "\n \n  \n",
              "don't I'LL we'Ve", "12345 3.14 0x1F \u0661\u0662", "na\u00efve caf\u00e9 cafe\u0301 ti\u1ebfng tie\u0302\u0301ng",
@@ -85,6 +142,7 @@ def texts():
              " " * 50, "\n" * 50, "x\u00a0y\u2009z\u3000\u180e!", "e\u0301\u0323 \u1e69 \u0344",
              "\U00011de1\U00011de2 \U00031350\ua7da", "<|turn|>user<|turn_end|>x", "a <left> b <right>  c",
              "word words sword a word.", "<tool>x</tool>", "well-known -- dash-", "\ud7ff\ue000\uffff",
+             "[INST] ma [INST]ma mama", "x <strip>  y<strip>", "<s>a</s>", "<0x41>", "a\u2581 b",
              "\u017f's 'K 'S", "\u06dd\u0600 \u0e44\u0e17\u0e22 \u0939\u093f\u0928\u094d\u0926\u0940"]
     rng = random.Random(20251201)
     ranges = [(0x20, 0x7e)] * 5 + [(0xa0, 0x24f), (0x300, 0x36f), (0x400, 0x4ff), (0x900, 0x97f),
@@ -101,7 +159,7 @@ def texts():
 
 
 def tokenizer_expectations():
-    for make in (llama3_like, smollm_like, own_splits):
+    for make in (llama3_like, smollm_like, own_splits, llama2_like, metaspace_first, unigram_like):
         tokenizer = make()
         name = make.__name__
         tokenizer.save(str(DATA / f"{name}.json"), pretty=False)

@@ -3,7 +3,9 @@
 
 Run it with a Python that has the peer: scripts/peer_venv.sh makes one.
 
-    .venv/bin/python scripts/perplexity.py [-m MODEL.gguf] [--text FILE] [-t THREADS]
+    .venv/bin/python scripts/perplexity.py [-m MODEL] [--text FILE] [-t THREADS]
+
+MODEL is a GGUF file or a name in the store (scripts/fetch_model.sh), such as gemma3-270m.
 
 Both score the same token ids (the peer's tokenizer, BOS as the file says) in one context, each
 with its own default K/V type. The figure is exp of the mean negative log-likelihood of tokens 2..N.
@@ -24,6 +26,10 @@ ROOT = pathlib.Path(__file__).resolve().parent.parent
 CACHE = os.environ.get("XDG_CACHE_HOME") or pathlib.Path.home() / ".cache"
 STORE = pathlib.Path(os.environ.get("LOCKSTEP_MODELS") or f"{CACHE}/lockstep/models")
 TOLERANCE = 0.01
+
+
+def find_model(name: str) -> str:
+    return name if os.path.exists(name) else str(STORE / f"{name}.gguf")
 
 
 def read_safetensors(path: str, name: str) -> np.ndarray:
@@ -67,15 +73,16 @@ def ours(lockstep: str, model: str, ids: list[int], threads: int) -> float:
 
 def main() -> int:
     parser = argparse.ArgumentParser()
-    parser.add_argument("-m", "--model", default=str(STORE / "smollm2-135m-instruct-q4_1.gguf"))
+    parser.add_argument("-m", "--model", default="smollm2-135m-instruct-q4_1")
     parser.add_argument("--text", default=str(ROOT / "tests/data/public_domain_8k.txt"))
     parser.add_argument("-t", "--threads", type=int, default=os.cpu_count())
     parser.add_argument("--lockstep", default=str(ROOT / "build/release/lockstep"))
     options = parser.parse_args()
 
     text = pathlib.Path(options.text).read_bytes()
-    ids, theirs = peer(options.model, text, options.threads)
-    mine = ours(options.lockstep, options.model, ids, options.threads)
+    model = find_model(options.model)
+    ids, theirs = peer(model, text, options.threads)
+    mine = ours(options.lockstep, model, ids, options.threads)
     ratio = np.exp(mine - theirs)
     print(f"tokens {len(ids)}  perplexity: lockstep {np.exp(mine):.4f}  llama.cpp {np.exp(theirs):.4f}"
           f"  ratio {ratio:.5f}")

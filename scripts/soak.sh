@@ -1,11 +1,15 @@
 #!/usr/bin/env bash
-# The long version of make test: clang-tidy over every file, ThreadSanitizer, and fuzzing with
-# libFuzzer for FUZZ_SECONDS a target.
+# The long version of make test: a second real model, clang-tidy over every file, ThreadSanitizer,
+# and fuzzing with libFuzzer for FUZZ_SECONDS a target.
 set -euo pipefail
 cd "$(dirname "$0")/.."
 scripts/install_deps.sh soak
 
+scripts/fetch_model.sh gemma3-270m  # its tests run where it is in the store
 LOCKSTEP_TIDY_SECONDS=inf scripts/test.sh
+
+echo '== hostile checkpoints, every command'
+tests/hostile/run.py build/release/lockstep --every
 
 echo '== ThreadSanitizer'
 scripts/build.sh tsan all
@@ -21,8 +25,10 @@ for target in $(find build/fuzz/src -type f -name '*_fuzz' -perm -u+x | sort); d
   seeds=$(dirname "$seeds")/corpus/$name
   mkdir -p "build/fuzz/corpus/$name"  # what this machine found so far; the tree's corpus stays as it is
   echo "-- $name"
+  words=()
+  [ ! -f "$seeds.dict" ] || words=(-dict="$seeds.dict")
   "$target" -max_total_time="$FUZZ_SECONDS" -timeout=5 -rss_limit_mb=1024 -print_final_stats=1 \
-    -artifact_prefix="$found/$name-" "build/fuzz/corpus/$name" "$seeds" 2>"build/fuzz/$name.log" || {
+    "${words[@]}" -artifact_prefix="$found/$name-" "build/fuzz/corpus/$name" "$seeds" 2>"build/fuzz/$name.log" || {
     tail -n 40 "build/fuzz/$name.log"
     exit 1
   }

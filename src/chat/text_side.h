@@ -21,8 +21,11 @@ struct TextSide {
   // Plain text, BOS in front where the file says so; text that spells a special token becomes it.
   StatusOr<std::vector<TokenId>> encode_raw(std::string_view text) const;
 
-  // The conversation through the template, ready for the model's turn. failed_precondition without
-  // a template.
+  // The conversation (chat_messages) through the template. failed_precondition without a template.
+  StatusOr<std::vector<text::Segment>> render(text::jinja::Value messages,
+                                              bool add_generation_prompt) const;
+
+  // The same as prompt tokens, ready for the model's turn.
   StatusOr<std::vector<TokenId>> encode_chat(std::span<const text::ChatMessage> messages) const;
 
   // Control tokens by which published chat models end a turn, as far as this tokenizer has them.

@@ -152,7 +152,10 @@ TEST_P(BatchTest, DeviceThatReducesByRowCountIsCaught) {
 INSTANTIATE_TEST_SUITE_P(
     All, BatchTest,
     ::testing::Values(Case{"llama", Arithmetic::kF32}, Case{"llama", Arithmetic::kBF16},
-                      Case{"gemma3", Arithmetic::kF32}, Case{"gemma3", Arithmetic::kBF16}),
+                      Case{"mistral", Arithmetic::kBF16}, Case{"qwen2", Arithmetic::kBF16},
+                      Case{"qwen3", Arithmetic::kBF16}, Case{"qwen3_yarn", Arithmetic::kF32},
+                      Case{"gemma2", Arithmetic::kBF16}, Case{"gemma3", Arithmetic::kF32},
+                      Case{"gemma3", Arithmetic::kBF16}),
     [](const auto& tested) {
       return tested.param.family + (tested.param.arithmetic == Arithmetic::kF32 ? "_f32" : "_bf16");
     });

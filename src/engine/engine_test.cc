@@ -5,6 +5,9 @@
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
 
+#include <set>
+
+#include "base/rng.h"
 #include "device/testing/row_count_device.h"
 #include "engine/testing/golden.h"
 #include "engine/testing/serving.h"

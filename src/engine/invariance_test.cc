@@ -92,13 +92,15 @@ TEST_P(InvarianceTest, DeviceThatReducesByRowCountIsCaught) {
   EXPECT_FALSE(testing::same_bits(control(1), control(32)));
 }
 
-INSTANTIATE_TEST_SUITE_P(All, InvarianceTest,
-                         ::testing::Values(Case{"llama", Arithmetic::kF32},
-                                           Case{"llama", Arithmetic::kBF16},
-                                           Case{"llama_wide", Arithmetic::kBF16},
-                                           Case{"gemma3", Arithmetic::kF32},
-                                           Case{"gemma3", Arithmetic::kBF16}),
-                         case_name);
+INSTANTIATE_TEST_SUITE_P(
+    All, InvarianceTest,
+    ::testing::Values(Case{"llama", Arithmetic::kF32}, Case{"llama", Arithmetic::kBF16},
+                      Case{"llama_wide", Arithmetic::kBF16}, Case{"mistral", Arithmetic::kF32},
+                      Case{"mistral", Arithmetic::kBF16}, Case{"qwen2", Arithmetic::kBF16},
+                      Case{"qwen3", Arithmetic::kBF16}, Case{"qwen3_yarn", Arithmetic::kF32},
+                      Case{"gemma2", Arithmetic::kF32}, Case{"gemma2", Arithmetic::kBF16},
+                      Case{"gemma3", Arithmetic::kF32}, Case{"gemma3", Arithmetic::kBF16}),
+    case_name);
 
 }  // namespace
 }  // namespace lockstep::engine

@@ -15,11 +15,10 @@ namespace {
 using testing::DeviceKind;
 using testing::MadeModel;
 
-constexpr int kTokens = 45;  // two pages, the second partly
-
 struct Case {
   std::string name;
   MadeModel model;
+  int tokens = 45;  // two pages, the second partly
 };
 void PrintTo(const Case& c, std::ostream* out) { *out << c.name; }
 
@@ -41,7 +40,8 @@ class OddShapesTest : public ::testing::TestWithParam<Case> {
       testing::write_hugging_face(GetParam().model, folder_);
       path_ = folder_.path();
     }
-    for (int i = 0; i < kTokens; ++i) ids_.push_back((i * 7 + 3) % GetParam().model.vocab);
+    for (int i = 0; i < GetParam().tokens; ++i)
+      ids_.push_back((i * 7 + 3) % GetParam().model.vocab);
   }
   std::vector<float> logits(const DeviceKind& kind, const Profile& profile, int chunk_rows) const {
     return testing::load(path_, testing::make(kind, profile), chunk_rows).score(ids_);
@@ -107,6 +107,35 @@ std::vector<Case> all_cases() {
         .window = 5}},
       {"gemma3_head_6_window_33",
        {.family = "gemma3", .dtype = DType::kF32, .layers = 3, .heads = 5, .window = 33}},
+      {"gemma2_head_10_window_over_chunks",
+       {.family = "gemma2",
+        .hidden = 30,
+        .intermediate = 21,
+        .layers = 2,
+        .heads = 6,
+        .kv_heads = 2,
+        .head_size = 10,
+        .window = 37},
+       280},
+      {"mistral_window_over_chunks",
+       {.family = "mistral", .hidden = 17, .layers = 2, .window = 51, .tied = false},
+       280},
+      {"mistral_window_1", {.family = "mistral", .layers = 2, .head_size = 14, .window = 1}},
+      {"mistral_no_window", {.family = "mistral", .dtype = DType::kF16}},
+      {"qwen2_head_6_group_7_upper_window",
+       {.family = "qwen2", .hidden = 33, .layers = 3, .heads = 7, .window = 9}},
+      {"qwen2_untied_f16",
+       {.family = "qwen2", .dtype = DType::kF16, .intermediate = 7, .heads = 4, .tied = false}},
+      {"qwen3_head_10_biases",
+       {.family = "qwen3",
+        .hidden = 23,
+        .layers = 2,
+        .heads = 4,
+        .kv_heads = 2,
+        .head_size = 10,
+        .bias = true}},
+      {"qwen3_head_66_untied_f32",
+       {.family = "qwen3", .dtype = DType::kF32, .head_size = 66, .tied = false}},
   };
   for (const DType dtype : device::contract::kBlockTypes) {
     const std::string name(dtype_name(dtype));

@@ -3,6 +3,7 @@
 #include <gtest/gtest.h>
 
 #include <cmath>
+#include <limits>
 
 #include "formats/testing/refusal.h"
 
@@ -11,6 +12,8 @@ namespace {
 
 using formats::expect_refused;
 
+constexpr double kNaN = std::numeric_limits<double>::quiet_NaN();
+constexpr double kInfinity = std::numeric_limits<double>::infinity();
 const Vocabulary kVocabulary = Vocabulary::create(100).value();
 const RequestLimits kLimits{.vocabulary = kVocabulary, .max_positions = 50, .max_choices = 4};
 
@@ -48,11 +51,11 @@ TEST(Request, LengthsAreChecked) {
 }
 
 TEST(Request, NumbersOutsideTheirRangesAreRefusedByName) {
-  for (const double x : {std::nan(""), INFINITY, -1.0, 1e308, 101.0}) {
+  for (const double x : {kNaN, kInfinity, -1.0, 1e308, 101.0}) {
     expect_refused(with([&](auto& f) { f.sampling.temperature = x; }), "temperature");
     expect_refused(with([&](auto& f) { f.repetition_penalty = x; }), "repetition_penalty");
   }
-  for (const double x : {std::nan(""), INFINITY, -2.1, 2.1, 1e308}) {
+  for (const double x : {kNaN, kInfinity, -2.1, 2.1, 1e308}) {
     expect_refused(with([&](auto& f) { f.frequency_penalty = x; }), "frequency_penalty");
     expect_refused(with([&](auto& f) { f.presence_penalty = x; }), "presence_penalty");
   }
@@ -64,7 +67,7 @@ TEST(Request, NumbersOutsideTheirRangesAreRefusedByName) {
 
 TEST(Request, ListsAreBounded) {
   expect_refused(with([](auto& f) { f.biases.assign(1000000, {id(1), 1.0f}); }), "logit_bias");
-  for (const float x : {std::nanf(""), INFINITY, 100.5f, -1e30f}) {
+  for (const float x : {NAN, INFINITY, 100.5f, -1e30f}) {
     expect_refused(with([&](auto& f) { f.biases = {{id(1), x}}; }), "logit_bias");
   }
   expect_refused(with([](auto& f) { f.allowed.emplace(); }), "allowed_token_ids is empty");

@@ -14,7 +14,7 @@
 #include "formats/gguf_config.h"
 #include "formats/gguf_tokenizer.h"
 #include "formats/safetensors.h"
-#include "formats/tokenizer_json.h"
+#include "formats/text_files.h"
 
 namespace lockstep::formats {
 namespace {
@@ -51,20 +51,7 @@ class HuggingFaceCheckpoint final : public Checkpoint {
   void release(std::string_view name) const override {
     if (const TensorView* view = table().find(name)) model_.release(*view);
   }
-  StatusOr<TokenizerSpec> tokenizer() const override {
-    LOCKSTEP_ASSIGN_OR_RETURN(const std::string json,
-                              read_file(path_ + "/tokenizer.json", kMaxTokenizerJsonBytes));
-    LOCKSTEP_ASSIGN_OR_RETURN(TokenizerSpec spec,
-                              in_file("tokenizer.json", parse_tokenizer_json(json)));
-    const auto config = read_file(path_ + "/tokenizer_config.json", kMaxTokenizerConfigBytes);
-    if (config.ok()) {
-      const Status applied = apply_tokenizer_config(*config, spec);
-      LOCKSTEP_RETURN_IF_ERROR(annotate(applied, "tokenizer_config.json"));
-    } else if (config.status().code() != absl::StatusCode::kNotFound) {
-      return config.status();
-    }
-    return spec;
-  }
+  StatusOr<TokenizerSpec> tokenizer() const override { return tokenizer_from_directory(path_); }
   StatusOr<std::string> chat_template() const override {
     return chat_template_from_directory(path_);
   }
@@ -103,12 +90,6 @@ class GgufCheckpoint final : public Checkpoint {
   GgufContents contents_;
 };
 
-bool begins_with_gguf(const MappedFile& file) {
-  const auto magic = as_bytes(kGgufMagic);
-  const auto bytes = file.bytes();
-  return bytes.size() >= magic.size() && std::equal(magic.begin(), magic.end(), bytes.begin());
-}
-
 }  // namespace
 
 std::vector<std::string> Checkpoint::tensor_names() const {
@@ -130,7 +111,7 @@ StatusOr<std::unique_ptr<Checkpoint>> open_checkpoint(const std::string& path) {
     return HuggingFaceCheckpoint::open(path);
   }
   LOCKSTEP_ASSIGN_OR_RETURN(MappedFile file, MappedFile::open(path, kMaxModelFileBytes));
-  if (!begins_with_gguf(file)) {
+  if (!begins_with_gguf_magic(file.bytes())) {
     return invalid_argument(
         "{} is neither a GGUF file nor a directory with config.json and safetensors",
         quote_text(path));

@@ -2,7 +2,10 @@
 
 #include <gtest/gtest.h>
 
+#include <filesystem>
+
 #include "base/bytes.h"
+#include "formats/chat_template_source.h"
 #include "formats/testing/folder.h"
 #include "formats/testing/gguf_builder.h"
 #include "formats/testing/refusal.h"
@@ -126,6 +129,52 @@ TEST_F(CheckpointTest, NamedChatTemplatesGiveTheDefaultOne) {
   EXPECT_EQ((*open())->chat_template().status().code(), absl::StatusCode::kNotFound);
   folder_.write("tokenizer_config.json", R"({"chat_template":7})");
   expect_refused((*open())->chat_template(), "chat_template is 7");
+}
+
+TEST_F(CheckpointTest, TemplatesAreChosenByTheirUse) {
+  const auto chosen = [&](TemplateUse use) {
+    return chat_template_from_directory(folder_.path(), use).value_or("none");
+  };
+  folder_.write("chat_template.json", R"({"chat_template":"oldest"})");
+  EXPECT_EQ(chosen(TemplateUse::kTools), "oldest");
+  folder_.write("tokenizer_config.json", R"({"chat_template":[{"name":"default","template":"d"},
+      {"name":"tool_use","template":"t"},{"name":"other","template":"o"}]})");
+  EXPECT_EQ(chosen(TemplateUse::kChat), "d");
+  EXPECT_EQ(chosen(TemplateUse::kTools), "t");
+  EXPECT_EQ(chosen(TemplateUse::kDocuments), "d");
+  folder_.write("chat_template.jinja", "file");
+  EXPECT_EQ(chosen(TemplateUse::kTools), "file");
+  std::filesystem::create_directory(folder_.path("additional_chat_templates"));
+  folder_.write("additional_chat_templates/rag.jinja", "documents");
+  EXPECT_EQ(chosen(TemplateUse::kDocuments), "documents");
+  EXPECT_EQ(chosen(TemplateUse::kChat), "file");
+}
+
+TEST_F(CheckpointTest, ListsOfTemplatesThatAreNotListsOfTemplatesAreRefused) {
+  for (const auto& [list, part] : {
+           std::pair(R"([{"name":"default","template":"a"},{"name":"default","template":"b"}])",
+                     "two templates named 'default'"),
+           std::pair(R"([{"name":"default"}])", "template is missing"),
+           std::pair(R"([{"template":"x"}])", "name is missing"),
+           std::pair(R"([{"name":7,"template":"x"}])", "name is 7"),
+           std::pair(R"(["x"])", "expected an object"),
+       }) {
+    folder_.write("tokenizer_config.json", fmt::format(R"({{"chat_template":{}}})", list));
+    expect_refused(chat_template_from_directory(folder_.path()), part);
+  }
+}
+
+TEST_F(CheckpointTest, GgufTemplatesAreChosenByTheirUse) {
+  const std::string file = GgufBuilder()
+                               .set_string("tokenizer.chat_template", "d")
+                               .set_string("tokenizer.chat_template.tool_use", "t")
+                               .set_strings("tokenizer.chat_templates", {"tool_use"})
+                               .build();
+  const auto gguf = parse_gguf(as_bytes(file));
+  ASSERT_TRUE(gguf.ok()) << gguf.status();
+  EXPECT_EQ(*chat_template_from_gguf(gguf->metadata), "d");
+  EXPECT_EQ(*chat_template_from_gguf(gguf->metadata, TemplateUse::kTools), "t");
+  EXPECT_EQ(*chat_template_from_gguf(gguf->metadata, TemplateUse::kDocuments), "d");
 }
 
 TEST_F(CheckpointTest, DigestDependsOnContentsAlone) {

@@ -263,6 +263,7 @@ StatusOr<std::vector<LayerKind>> layer_kinds_by_rule(const Source& source,
     return false;
   };
   std::vector<LayerKind> kinds;
+  kinds.reserve(static_cast<size_t>(config.layers));
   for (int64_t i = 0; i < config.layers; ++i) {
     kinds.push_back(slides(i) ? LayerKind::kSliding : LayerKind::kFull);
   }

@@ -285,6 +285,11 @@ StatusOr<uint64_t> read_alignment(const GgufMetadata& metadata) {
 
 }  // namespace
 
+bool begins_with_gguf_magic(std::span<const std::byte> file) {
+  const auto magic = as_bytes(kGgufMagic);
+  return file.size() >= magic.size() && std::equal(magic.begin(), magic.end(), file.begin());
+}
+
 StatusOr<GgufContents> parse_gguf(std::span<const std::byte> file) {
   ByteReader reader(file.first(std::min<uint64_t>(file.size(), kMaxHeaderBytes)));
   GgufContents out;

@@ -97,6 +97,8 @@ struct GgufContents {
 
 inline constexpr std::string_view kGgufMagic = "GGUF";
 
+bool begins_with_gguf_magic(std::span<const std::byte> file);
+
 // A whole file's bytes. invalid_argument for what breaks the format; unimplemented, by its name,
 // for a tensor type that the format has and this program does not.
 StatusOr<GgufContents> parse_gguf(std::span<const std::byte> file);

@@ -300,6 +300,7 @@ StatusOr<std::vector<LayerKind>> read_pattern(const ArchitectureKeys& keys, int6
     }
   }
   std::vector<LayerKind> kinds;
+  kinds.reserve(slides.size());
   for (const bool s : slides) kinds.push_back(s ? LayerKind::kSliding : LayerKind::kFull);
   return kinds;
 }

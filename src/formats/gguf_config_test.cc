@@ -2,6 +2,8 @@
 
 #include <gtest/gtest.h>
 
+#include <cmath>
+
 #include "base/bytes.h"
 #include "formats/testing/gguf_builder.h"
 #include "formats/testing/refusal.h"
@@ -82,6 +84,185 @@ TEST(GgufConfig, Gemma3FieldsAreRead) {
   EXPECT_EQ(config->layer_kinds, expected);
 }
 
+// The tiny llama file as another architecture, whose own keys are set.
+GgufBuilder tiny_gguf(std::string_view architecture) {
+  GgufBuilder b = tiny_llama_gguf().set_string("general.architecture", architecture);
+  const auto key = [&](std::string_view suffix) {
+    return fmt::format("{}.{}", architecture, suffix);
+  };
+  b.set_u32(key("block_count"), 2)
+      .set_u32(key("context_length"), 64)
+      .set_u32(key("embedding_length"), 8)
+      .set_u32(key("feed_forward_length"), 16)
+      .set_u32(key("attention.head_count"), 2)
+      .set_u32(key("attention.head_count_kv"), 1)
+      .set_f32(key("attention.layer_norm_rms_epsilon"), 1e-6f)
+      .set_f32(key("rope.freq_base"), 1000000.0f);
+  return b;
+}
+GgufBuilder tiny_gemma2_gguf() {
+  return tiny_gguf("gemma2").set_u32("gemma2.attention.sliding_window", 16);
+}
+// A metadata array of booleans.
+std::string booleans(std::initializer_list<int> values) {
+  ByteWriter writer;
+  writer.number(static_cast<uint32_t>(GgufType::kBool));
+  writer.number<uint64_t>(values.size());
+  for (const int value : values) writer.number(static_cast<uint8_t>(value));
+  return writer.take();
+}
+constexpr auto kArray = static_cast<uint32_t>(GgufType::kArray);
+using enum LayerKind;
+
+TEST(GgufConfig, Qwen2FieldsAreRead) {
+  const auto config = configure(tiny_gguf("qwen2"));
+  ASSERT_TRUE(config.ok()) << config.status();
+  EXPECT_EQ(config->family, "qwen2");
+  EXPECT_TRUE(config->qkv_bias);
+  EXPECT_FALSE(config->attention_output_bias);
+  EXPECT_FALSE(config->qk_norm);
+  EXPECT_FALSE(config->rotary_interleaved);
+  EXPECT_EQ(config->layer_kinds, std::vector<LayerKind>(2, kFull));
+}
+
+TEST(GgufConfig, Qwen3FieldsAreRead) {
+  const auto config = configure(tiny_gguf("qwen3")
+                                    .set_u32("qwen3.attention.key_length", 6)
+                                    .set_u32("qwen3.attention.value_length", 6));
+  ASSERT_TRUE(config.ok()) << config.status();
+  EXPECT_EQ(config->family, "qwen3");
+  EXPECT_TRUE(config->qk_norm);
+  EXPECT_FALSE(config->qkv_bias);
+  EXPECT_EQ(config->head_size, 6);
+}
+
+TEST(GgufConfig, Gemma2FieldsAreReadAndItsCapsAreThereUnsaid) {
+  const auto config = configure(tiny_gemma2_gguf());
+  ASSERT_TRUE(config.ok()) << config.status();
+  EXPECT_EQ(config->family, "gemma2");
+  EXPECT_EQ(config->activation, HiddenActivation::kGeluTanh);
+  EXPECT_EQ(config->layer_kinds, (std::vector<LayerKind>{kSliding, kFull}));
+  EXPECT_EQ(config->attention_soft_cap, 50.0);
+  EXPECT_EQ(config->final_soft_cap, 30.0);
+  EXPECT_EQ(config->rope_local.theta, 1000000.0);
+  const auto said = configure(tiny_gemma2_gguf()
+                                  .set_f32("gemma2.attn_logit_softcapping", 20.0f)
+                                  .set_f32("gemma2.final_logit_softcapping", 0.0f));
+  EXPECT_EQ(said->attention_soft_cap, 20.0);
+  EXPECT_EQ(said->final_soft_cap, 0.0);
+}
+
+TEST(GgufConfig, ScaleOfTheScoresIsTheFilesElseTheHeadsElseTheLargestModels) {
+  EXPECT_EQ(configure(tiny_gemma2_gguf())->query_scale_size, 4.0);
+  EXPECT_EQ(
+      configure(tiny_gemma2_gguf().set_f32("gemma2.attention.scale", 0.125f))->query_scale_size,
+      64.0);
+  // 27B of Gemma 2 has 46 layers, that of Gemma 3 has 62.
+  EXPECT_EQ(configure(tiny_gemma2_gguf()
+                          .set_u32("gemma2.block_count", 46)
+                          .set_u32("gemma2.attention.key_length", 6)
+                          .set_u32("gemma2.attention.value_length", 6))
+                ->query_scale_size,
+            4.0);
+  EXPECT_EQ(configure(tiny_gemma3_gguf().set_u32("gemma3.block_count", 62))->query_scale_size, 4.0);
+  for (const float bad : {0.0f, -1.0f, 1e9f, __builtin_nanf("")}) {
+    refuse(tiny_gemma2_gguf().set_f32("gemma2.attention.scale", bad), "attention.scale is");
+  }
+}
+
+TEST(GgufConfig, WindowOfALlamaFileIsOnEveryLayer) {
+  const auto config = configure(tiny_llama_gguf().set_u32("llama.attention.sliding_window", 5));
+  ASSERT_TRUE(config.ok()) << config.status();
+  EXPECT_EQ(config->sliding_window, 5);
+  EXPECT_EQ(config->layer_kinds, std::vector<LayerKind>(2, kSliding));
+  EXPECT_TRUE(config->rotary_interleaved);
+  refuse(tiny_llama_gguf().set_u32("llama.attention.sliding_window", 0), "sliding_window is 0");
+}
+
+TEST(GgufConfig, PatternIsANumberOrABooleanALayer) {
+  constexpr std::string_view kKey = "gemma2.attention.sliding_window_pattern";
+  const auto kinds = [](const GgufBuilder& file) { return configure(file)->layer_kinds; };
+  EXPECT_EQ(kinds(tiny_gemma2_gguf().set_u32(kKey, 1)), std::vector<LayerKind>(2, kFull));
+  EXPECT_EQ(kinds(tiny_gemma2_gguf().set_u32(kKey, 0)), std::vector<LayerKind>(2, kSliding));
+  EXPECT_EQ(kinds(tiny_gemma2_gguf().set_raw(kKey, kArray, booleans({0, 1}))),
+            (std::vector<LayerKind>{kFull, kSliding}));
+  refuse(tiny_gemma2_gguf().set_raw(kKey, kArray, booleans({1})), "has 1 entries for 2 layers");
+  refuse(tiny_gemma2_gguf().set_i32s(kKey, {0, 1}), "expected booleans");
+  refuse(tiny_gemma2_gguf().set_u32(kKey, 1025), "sliding_window_pattern is 1025");
+  refuse(tiny_gemma2_gguf().set_string(kKey, "all"), "sliding_window_pattern is 'all'");
+}
+
+TEST(GgufConfig, WindowOfAQwenFileMustSayItsLayers) {
+  const GgufBuilder window = tiny_gguf("qwen2").set_u32("qwen2.attention.sliding_window", 5);
+  refuse(window, "qwen2.attention.sliding_window without qwen2.attention.sliding_window_pattern");
+  GgufBuilder said = window;
+  said.set_raw("qwen2.attention.sliding_window_pattern", kArray, booleans({0, 1}));
+  EXPECT_EQ(configure(said)->layer_kinds, (std::vector<LayerKind>{kFull, kSliding}));
+}
+
+GgufBuilder yarn_gguf() {
+  return tiny_llama_gguf()
+      .set_string("llama.rope.scaling.type", "yarn")
+      .set_f32("llama.rope.scaling.factor", 4.0f)
+      .set_u32("llama.rope.scaling.original_context_length", 16);
+}
+RopeYarn yarn_of(const GgufBuilder& file) {
+  const auto config = configure(file);
+  EXPECT_TRUE(config.ok()) << config.status();
+  return config.ok() ? std::get<RopeYarn>(config->rope.scaling) : RopeYarn();
+}
+
+TEST(GgufConfig, YarnIsRead) {
+  const RopeYarn yarn = yarn_of(yarn_gguf());
+  EXPECT_EQ(yarn.factor, 4.0);
+  EXPECT_EQ(yarn.beta_fast, 32.0);
+  EXPECT_EQ(yarn.beta_slow, 1.0);
+  EXPECT_EQ(yarn.original_max_positions, 16);
+  EXPECT_NEAR(yarn.attention_factor, 1 + 0.1 * std::log(4.0), 1e-12);
+  const RopeYarn own = yarn_of(yarn_gguf()
+                                   .remove("llama.rope.scaling.original_context_length")
+                                   .set_f32("llama.rope.scaling.yarn_beta_fast", 8.0f)
+                                   .set_f32("llama.rope.scaling.yarn_beta_slow", 2.0f)
+                                   .set_f32("llama.rope.scaling.attn_factor", 0.5f)
+                                   .set_f32("llama.rope.scaling.yarn_log_multiplier", 1.0f));
+  EXPECT_EQ(own.original_max_positions, 64);
+  EXPECT_EQ(own.beta_fast, 8.0);
+  EXPECT_EQ(own.beta_slow, 2.0);
+  EXPECT_NEAR(own.attention_factor, 0.5, 1e-12);
+}
+
+TEST(GgufConfig, BadYarnIsRefusedByName) {
+  refuse(yarn_gguf().remove("llama.rope.scaling.factor"), "llama.rope.scaling.factor is missing");
+  for (const char* key : {"factor", "yarn_beta_fast", "yarn_beta_slow", "attn_factor"}) {
+    const std::string full = fmt::format("llama.rope.scaling.{}", key);
+    for (const float bad : {0.0f, -1.0f, __builtin_inff(), __builtin_nanf("")}) {
+      refuse(yarn_gguf().set_f32(full, bad), full + " is");
+    }
+  }
+  refuse(yarn_gguf().set_f32("llama.rope.scaling.yarn_ext_factor", 0.5f),
+         "llama.rope.scaling.yarn_ext_factor 0.5 is not supported");
+  refuse(yarn_gguf().set_f32("llama.rope.scaling.yarn_log_multiplier", -1.0f),
+         "llama.rope.scaling.yarn_log_multiplier is -1");
+  refuse(yarn_gguf().set_f32("llama.rope.scaling.yarn_beta_fast", 0.5f), "beta_slow 1 is above");
+  refuse(yarn_gguf().set_f32("llama.rope.freq_base", 1.0f), "rope base 1 with yarn scaling");
+  GgufBuilder divisors = yarn_gguf();
+  divisors.add_tensor(
+      {.name = "rope_freqs.weight", .dims = {2}, .data = floats({1.0f, 8.0f}), .offset = {}});
+  refuse(divisors, "yarn rope scaling together with rope_freqs.weight");
+}
+
+TEST(GgufConfig, FactorWithoutATypeIsLinear) {
+  const auto config = configure(tiny_llama_gguf().set_f32("llama.rope.scaling.factor", 2.0f));
+  ASSERT_TRUE(config.ok()) << config.status();
+  EXPECT_EQ(std::get<RopeLinear>(config->rope.scaling).factor, 2.0);
+}
+
+TEST(GgufConfig, RopeKeysThatWouldBeLostAreRefused) {
+  refuse(tiny_llama_gguf().set_f32("llama.rope.scale_linear", 2.0f), "llama.rope.scale_linear");
+  refuse(tiny_llama_gguf().set_f32("llama.rope.scaling.attn_factor", 2.0f),
+         "llama.rope.scaling.attn_factor 2 is not supported with rope scaling none");
+}
+
 TEST(GgufConfig, HeadOfItsOwnIsUntied) {
   GgufBuilder builder = tiny_llama_gguf();
   builder.add_tensor({.name = "output.weight", .dims = {8, 6}, .data = {}, .offset = {}});
@@ -141,14 +322,17 @@ TEST(GgufConfig, EverySizeIsRequired) {
 }
 
 TEST(GgufConfig, ZeroHugeAndNegativeSizesAreRefused) {
-  for (const char* key :
-       {"block_count", "context_length", "embedding_length", "feed_forward_length",
-        "attention.head_count", "attention.head_count_kv"}) {
-    const std::string full = std::string("llama.") + key;
-    refuse(tiny_llama_gguf().set_u32(full, 0), full + " is 0");
-    refuse(tiny_llama_gguf().set_i32(full, -1), full + " is -1");
-    refuse(tiny_llama_gguf().set_u64(full, UINT64_MAX), full + " is 18446744073709551615");
-    refuse(tiny_llama_gguf().set_string(full, "4"), full + " is '4'");
+  for (const char* architecture : {"llama", "qwen2", "qwen3", "gemma2"}) {
+    for (const char* key :
+         {"block_count", "context_length", "embedding_length", "feed_forward_length",
+          "attention.head_count", "attention.head_count_kv"}) {
+      const std::string full = fmt::format("{}.{}", architecture, key);
+      const GgufBuilder good = tiny_gguf(architecture);
+      refuse(GgufBuilder(good).set_u32(full, 0), full + " is 0");
+      refuse(GgufBuilder(good).set_i32(full, -1), full + " is -1");
+      refuse(GgufBuilder(good).set_u64(full, UINT64_MAX), full + " is 18446744073709551615");
+      refuse(GgufBuilder(good).set_string(full, "4"), full + " is '4'");
+    }
   }
 }
 
@@ -190,7 +374,8 @@ TEST(GgufConfig, RopeBaseAndEpsilonMustBeNumbersInRange) {
   }
 }
 
-TEST(GgufConfig, Gemma3NeedsItsWindow) {
+TEST(GgufConfig, GemmaNeedsItsWindow) {
+  refuse(tiny_gguf("gemma2"), "gemma2.attention.sliding_window is missing");
   refuse(tiny_gemma3_gguf().remove("gemma3.attention.sliding_window"), "is missing");
   refuse(tiny_gemma3_gguf().set_u32("gemma3.attention.sliding_window", 0), "sliding_window is 0");
 }

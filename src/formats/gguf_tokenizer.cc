@@ -9,7 +9,6 @@
 #include "base/hash.h"
 #include "base/text.h"
 #include "base/vocabulary.h"
-#include "formats/chat_template_source.h"
 #include "formats/pre_tokenizers.h"
 
 namespace lockstep::formats {
@@ -164,25 +163,26 @@ Status read_ids(const GgufMetadata& metadata, const Defaults& fallback, Tokenize
 
 Status read_byte_level(const GgufMetadata& metadata, TokenizerSpec& spec) {
   LOCKSTEP_ASSIGN_OR_RETURN(const std::string_view pre, metadata.string_or(kPreKey, "default"));
-  const std::vector<Split>* splits = splits_named(pre);
-  if (splits == nullptr) {
+  const NamedPreTokenizer* named = find_pre_tokenizer(pre);
+  if (named == nullptr) {
     return unimplemented("{} {} is not supported; supported: {}", kPreKey, quote_text(pre),
                          pre_tokenizer_names());
   }
-  spec.word_steps.assign(splits->begin(), splits->end());
+  spec.word_steps.assign(named->splits.begin(), named->splits.end());
+  spec.ignore_merges = named->ignore_merges;
   spec.decoder = {{.kind = DecoderStep::Kind::kByteAlphabet}};
-  // Llama 3's tokenizer wants BOS and takes whole words; its files do not always say so.
-  const bool is_llama3 = pre == "llama-bpe";
-  spec.ignore_merges = is_llama3;
   LOCKSTEP_RETURN_IF_ERROR(read_merges(metadata, spec));
-  return read_ids(metadata, {.add_bos = is_llama3}, spec);
+  LOCKSTEP_RETURN_IF_ERROR(read_ids(metadata, {.add_bos = named->add_bos}, spec));
+  spec.unknown_id = -1;  // llama.cpp drops a byte that has no token
+  return ok_status();
 }
 
 // SentencePiece's BPE: spaces are marks, merges go by score, rare characters are bytes.
 Status read_sentence_piece(const GgufMetadata& metadata, TokenizerSpec& spec) {
   spec.model = TokenModel::kCharacterBpe;
   spec.byte_fallback = true;
-  LOCKSTEP_ASSIGN_OR_RETURN(spec.scores, metadata.floats(kScoresKey));
+  LOCKSTEP_ASSIGN_OR_RETURN(const std::vector<float> scores, metadata.floats(kScoresKey));
+  spec.scores.assign(scores.begin(), scores.end());
   LOCKSTEP_ASSIGN_OR_RETURN(const bool prefix_space,
                             metadata.boolean_or("tokenizer.ggml.add_space_prefix", true));
   if (prefix_space) {
@@ -213,13 +213,6 @@ StatusOr<TokenizerSpec> tokenizer_from_gguf(const GgufMetadata& metadata) {
   LOCKSTEP_RETURN_IF_ERROR(model == "gpt2" ? read_byte_level(metadata, spec)
                                            : read_sentence_piece(metadata, spec));
   return spec;
-}
-
-StatusOr<std::string> chat_template_from_gguf(const GgufMetadata& metadata) {
-  constexpr std::string_view kKey = "tokenizer.chat_template";
-  if (!metadata.has(kKey)) return not_found("the file has no chat template ({})", kKey);
-  LOCKSTEP_ASSIGN_OR_RETURN(const std::string_view text, metadata.string(kKey));
-  return check_chat_template(text, kKey);
 }
 
 }  // namespace lockstep::formats

@@ -14,7 +14,4 @@ namespace lockstep::formats {
 // both, for every maker of specs.
 StatusOr<TokenizerSpec> tokenizer_from_gguf(const GgufMetadata& metadata);
 
-// not_found when the file has none.
-StatusOr<std::string> chat_template_from_gguf(const GgufMetadata& metadata);
-
 }  // namespace lockstep::formats

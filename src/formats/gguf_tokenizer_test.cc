@@ -3,6 +3,7 @@
 #include <gtest/gtest.h>
 
 #include "base/bytes.h"
+#include "formats/chat_template_source.h"
 #include "formats/testing/gguf_builder.h"
 #include "formats/testing/refusal.h"
 
@@ -73,7 +74,7 @@ TEST(GgufTokenizer, SentencePieceMergesByScore) {
   const auto spec = tokenizer(sentence_piece_gguf());
   ASSERT_TRUE(spec.ok()) << spec.status();
   EXPECT_EQ(spec->model, TokenModel::kCharacterBpe);
-  EXPECT_EQ(spec->scores, (std::vector<float>{0, 0, 0, -2, -1, -3}));
+  EXPECT_EQ(spec->scores, (std::vector<double>{0, 0, 0, -2, -1, -3}));
   EXPECT_TRUE(spec->byte_fallback);
   EXPECT_EQ(spec->prefix_ids, std::vector<int64_t>{1});  // without a word of it in the file
   EXPECT_EQ(spec->eos_id, 2);

@@ -130,7 +130,8 @@ TEST(RopeJson, NullFactorOfYarnIsTheGrowthOfThePositions) {
 TEST(RopeJson, BadYarnIsRefusedByName) {
   refuse(kQwen3.with("rope_scaling", R"({"rope_type":"yarn"})"), "rope_scaling.factor is missing");
   refuse(kQwen3.with("rope_scaling", R"({"rope_type":"yarn","factor":0.5})"), "factor is 0.5");
-  refuse(kQwen3.with("rope_scaling", R"({"rope_type":"yarn","factor":1e9})"), "factor is 1000000000");
+  refuse(kQwen3.with("rope_scaling", R"({"rope_type":"yarn","factor":1e9})"),
+         "factor is 1000000000");
   for (const char* field : {"beta_fast", "beta_slow", "attention_factor"}) {
     for (const char* value : {"0", "-1", "1e300", "\"x\"", "[1]", "true"}) {
       refuse(stretched(fmt::format(",\"{}\":{}", field, value)),

@@ -1,9 +1,13 @@
 #include "formats/tokenizer_json.h"
 
+#include <absl/container/flat_hash_map.h>
+
 #include <algorithm>
+#include <functional>
 #include <optional>
 #include <string>
 
+#include "base/hash.h"
 #include "base/text.h"
 #include "base/vocabulary.h"
 #include "formats/json.h"
@@ -13,6 +17,7 @@ namespace lockstep::formats {
 namespace {
 
 constexpr int64_t kMaxId = Vocabulary::kMaxSize - 1;
+constexpr double kMaxScore = 1e9;
 constexpr size_t kMaxMerges = size_t{1} << 22;
 
 Status place_token(int64_t id, std::string_view text, TokenKind kind, TokenizerSpec& spec) {
@@ -40,13 +45,13 @@ Status read_vocabulary(const JsonObject& vocabulary, TokenizerSpec& spec) {
   return ok_status();
 }
 
-StatusOr<int32_t> token_named(const JsonObject& vocabulary, std::string_view text, size_t merge) {
-  const JsonValue* id = vocabulary.find(text);
-  if (id == nullptr) {
-    return invalid_argument("model.merges[{}] names {}, which is not a token", merge,
-                            quote_text(text));
-  }
-  return static_cast<int32_t>(*id->if_int64());  // checked by read_vocabulary
+using TokensByText = absl::flat_hash_map<std::string_view, int32_t, TextHash, std::equal_to<>>;
+
+StatusOr<int32_t> token_named(const TokensByText& tokens, std::string_view text, size_t merge) {
+  const auto found = tokens.find(text);
+  if (found != tokens.end()) return found->second;
+  return invalid_argument("model.merges[{}] names {}, which is not a token", merge,
+                          quote_text(text));
 }
 
 // "left right", or ["left", "right"].
@@ -65,18 +70,25 @@ StatusOr<std::pair<std::string, std::string>> read_merge(const JsonValue& merge,
   return invalid_argument("model.merges[{}] is {}; expected two tokens", i, merge.describe());
 }
 
-Status read_merges(const JsonFields& model, const JsonObject& vocabulary, TokenizerSpec& spec) {
+Status read_merges(const JsonFields& model, TokenizerSpec& spec) {
   LOCKSTEP_ASSIGN_OR_RETURN(const auto merges, model.array("merges"));
   if (merges.size() > kMaxMerges) {
     return invalid_argument("model.merges has {} entries; at most {} are allowed", merges.size(),
                             kMaxMerges);
   }
+  TokensByText tokens;
+  tokens.reserve(spec.token_texts.size());
+  for (size_t id = 0; id < spec.token_texts.size(); ++id) {
+    if (spec.token_kinds[id] != TokenKind::kUnused) {
+      tokens.emplace(spec.token_texts[id], static_cast<int32_t>(id));
+    }
+  }
   for (size_t i = 0; i < merges.size(); ++i) {
     LOCKSTEP_ASSIGN_OR_RETURN(const auto pair, read_merge(merges[i], i));
-    LOCKSTEP_ASSIGN_OR_RETURN(const int32_t left, token_named(vocabulary, pair.first, i));
-    LOCKSTEP_ASSIGN_OR_RETURN(const int32_t right, token_named(vocabulary, pair.second, i));
+    LOCKSTEP_ASSIGN_OR_RETURN(const int32_t left, token_named(tokens, pair.first, i));
+    LOCKSTEP_ASSIGN_OR_RETURN(const int32_t right, token_named(tokens, pair.second, i));
     LOCKSTEP_ASSIGN_OR_RETURN(const int32_t result,
-                              token_named(vocabulary, pair.first + pair.second, i));
+                              token_named(tokens, pair.first + pair.second, i));
     spec.merges.emplace_back(left, right);
     spec.merge_results.push_back(result);
   }
@@ -97,11 +109,39 @@ Status read_bpe(const JsonFields& model, TokenizerSpec& spec) {
   LOCKSTEP_RETURN_IF_ERROR(model.object("vocab").status());
   const JsonObject& vocabulary = *model.find("vocab")->if_object();
   LOCKSTEP_RETURN_IF_ERROR(read_vocabulary(vocabulary, spec));
-  LOCKSTEP_RETURN_IF_ERROR(read_merges(model, vocabulary, spec));
+  LOCKSTEP_RETURN_IF_ERROR(read_merges(model, spec));
   LOCKSTEP_ASSIGN_OR_RETURN(const std::string unknown, model.string_or("unk_token", ""));
   if (const JsonValue* id = unknown.empty() ? nullptr : vocabulary.find(unknown)) {
     spec.unknown_id = *id->if_int64();
   }
+  return ok_status();
+}
+
+// [["text", score], ...], the id being the place.
+Status read_unigram(const JsonFields& model, TokenizerSpec& spec) {
+  spec.model = TokenModel::kUnigram;
+  LOCKSTEP_ASSIGN_OR_RETURN(const auto vocabulary, model.array("vocab"));
+  if (vocabulary.size() > static_cast<size_t>(Vocabulary::kMaxSize)) {
+    return invalid_argument("model.vocab has {} entries; at most {} are allowed", vocabulary.size(),
+                            Vocabulary::kMaxSize);
+  }
+  for (size_t i = 0; i < vocabulary.size(); ++i) {
+    const std::string where = fmt::format("model.vocab[{}]", i);
+    const JsonArray* pair = vocabulary[i].if_array();
+    if (pair == nullptr || pair->size() != 2) {
+      return invalid_argument("{} is {}; expected a text and a score", where,
+                              vocabulary[i].describe());
+    }
+    LOCKSTEP_ASSIGN_OR_RETURN(std::string text, json_string((*pair)[0], where));
+    LOCKSTEP_ASSIGN_OR_RETURN(const double score,
+                              json_number((*pair)[1], where, -kMaxScore, kMaxScore));
+    spec.token_texts.push_back(std::move(text));
+    spec.token_kinds.push_back(TokenKind::kNormal);
+    spec.scores.push_back(score);
+  }
+  LOCKSTEP_ASSIGN_OR_RETURN(spec.byte_fallback, model.boolean_or("byte_fallback", false));
+  LOCKSTEP_ASSIGN_OR_RETURN(spec.unknown_id,
+                            model.integer_or("unk_id", -1, 0, std::ssize(vocabulary) - 1));
   return ok_status();
 }
 
@@ -110,7 +150,8 @@ Status read_model(const JsonFields& root, TokenizerSpec& spec) {
   LOCKSTEP_ASSIGN_OR_RETURN(const JsonFields model, root.object("model"));
   LOCKSTEP_ASSIGN_OR_RETURN(const std::string type, model.string_or("type", "BPE"));
   if (type == "BPE") return read_bpe(model, spec);
-  return unsupported_part("model.type", type, "BPE");
+  if (type == "Unigram") return read_unigram(model, spec);
+  return unsupported_part("model.type", type, "BPE, Unigram");
 }
 
 // A token that is in the model's vocabulary too stays one that the model can make, unless it is a

@@ -224,6 +224,7 @@ Status read_decoder_part(const JsonFields& part, bool& fused, std::vector<Decode
     if (pattern.is_regex) return unsupported_part("decoder", "Replace of a regex", "of a String");
     step.kind = Kind::kReplace;
     step.pattern = std::move(pattern.text);
+    if (step.pattern.empty()) return invalid_argument("decoder Replace of an empty text");
     LOCKSTEP_ASSIGN_OR_RETURN(step.text, part.string("content"));
   } else if (type == "Metaspace") {
     step.kind = Kind::kMetaspace;
@@ -234,7 +235,13 @@ Status read_decoder_part(const JsonFields& part, bool& fused, std::vector<Decode
     return unsupported_part("decoder", type,
                             "ByteLevel, ByteFallback, Replace, Fuse, Strip, Metaspace, Sequence");
   }
-  if (fused) return unsupported_part("decoder", type + " after Fuse", "Strip after Fuse");
+  // One character is replaced alike in tokens and in the whole text.
+  const bool whole_text_too =
+      step.kind == Kind::kReplace && utf8_sequence_length(step.pattern) == step.pattern.size();
+  if (fused && !whole_text_too) {
+    return unsupported_part("decoder", type + " after Fuse",
+                            "Strip, and Replace of one character, after Fuse");
+  }
   steps.push_back(std::move(step));
   return ok_status();
 }

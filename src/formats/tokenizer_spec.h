@@ -117,7 +117,7 @@ struct TokenizerSpec {
   std::vector<int32_t> merge_results;  // same length
   // [id], finite. kUnigram: log probabilities. kCharacterBpe: in place of merges; of all pairs that
   // make a token, the one that makes the token of the highest score is merged.
-  std::vector<float> scores;
+  std::vector<double> scores;
   bool ignore_merges = false;  // a word that is a token is taken whole, whatever its merges
   bool byte_fallback = false;  // a character without a token is its bytes <0xHH>, if all exist
   bool fuse_unknown = false;   // unknown characters that touch are one unknown token

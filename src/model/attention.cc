@@ -24,19 +24,6 @@ Attention::Attention(const ModelConfig& config, device::Device& device)
             .scale = 1.0f / std::sqrt(static_cast<float>(config.query_scale_size)),
             .soft_cap = static_cast<float>(config.attention_soft_cap)} {}
 
-StatusOr<std::unique_ptr<Attention>> Attention::create(const ModelConfig& config,
-                                                       device::Device& device, int max_rows) {
-  std::unique_ptr<Attention> out(new Attention(config, device));
-  const int q = static_cast<int>(config.heads * config.head_size);
-  const int kv = static_cast<int>(config.kv_heads * config.head_size);
-  LOCKSTEP_ASSIGN_OR_RETURN(out->qkv_, device.alloc(max_rows, q + 2 * kv));
-  LOCKSTEP_ASSIGN_OR_RETURN(out->attended_, device.alloc(max_rows, q));
-  out->q_ = View(*out->qkv_, 0, q);
-  out->k_ = View(*out->qkv_, q, kv);
-  out->v_ = View(*out->qkv_, q + kv, kv);
-  return out;
-}
-
 StatusOr<Attention::Weights> Attention::bind(WeightBinder& binder, int layer) const {
   Weights w;
   const ModelConfig& c = config_;
@@ -53,6 +40,17 @@ StatusOr<Attention::Weights> Attention::bind(WeightBinder& binder, int layer) co
   LOCKSTEP_ASSIGN_OR_RETURN(
       w.output, binder.linear(layer, {kOutputName, c.hidden_size, q, c.attention_output_bias}));
   return w;
+}
+
+Status Attention::allocate(int max_rows) {
+  const int q = static_cast<int>(config_.heads * config_.head_size);
+  const int kv = static_cast<int>(config_.kv_heads * config_.head_size);
+  LOCKSTEP_ASSIGN_OR_RETURN(qkv_, device_.alloc(max_rows, q + 2 * kv));
+  LOCKSTEP_ASSIGN_OR_RETURN(attended_, device_.alloc(max_rows, q));
+  q_ = View(*qkv_, 0, q);
+  k_ = View(*qkv_, q, kv);
+  v_ = View(*qkv_, q + kv, kv);
+  return ok_status();
 }
 
 void Attention::run(const device::StepView& step, device::PagePool& pool, StateLayer state,

@@ -21,20 +21,20 @@ class Attention {
     std::unique_ptr<device::LinearPlan> output;
   };
 
-  // By the config's heads, biases, norms, score scale and soft cap; scratch for `max_rows` rows.
-  static StatusOr<std::unique_ptr<Attention>> create(const formats::ModelConfig& config,
-                                                     device::Device& device, int max_rows);
+  // By the config's heads, biases, norms, score scale and soft cap.
+  Attention(const formats::ModelConfig& config, device::Device& device);
 
   StatusOr<Weights> bind(WeightBinder& binder, int layer) const;
 
-  // h [rows, hidden], in place:
+  // Scratch for `max_rows` rows, as wide as the config says: once the weights have shown it true.
+  Status allocate(int max_rows);
+
+  // h [rows, hidden], in place; REQUIRES allocate():
   //   q|k|v = W_qkv h;  q, k = rope(norm(q)), rope(norm(k));  h = W_o attend(q, K + k, V + v)
   void run(const device::StepView& step, device::PagePool& pool, StateLayer state,
            const Weights& weights, const device::RopePlan& rope, device::View h) const;
 
  private:
-  Attention(const formats::ModelConfig& config, device::Device& device);
-
   const formats::ModelConfig config_;
   device::Device& device_;
   const float eps_;

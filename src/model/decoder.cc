@@ -23,21 +23,24 @@ Status Decoder::bind_ends(WeightBinder& binder) {
     LOCKSTEP_ASSIGN_OR_RETURN(own_head_, binder.linear(kNoLayer, head));
   }
   LOCKSTEP_ASSIGN_OR_RETURN(final_norm_, binder.norm(kNoLayer, kFinalNormName, hidden));
-
-  const auto allocate = [&](int rows, int64_t width,
-                            std::unique_ptr<device::Buffer>& out) -> Status {
-    LOCKSTEP_ASSIGN_OR_RETURN(out, device_.alloc(rows, static_cast<int>(width)));
-    return ok_status();
-  };
-  LOCKSTEP_RETURN_IF_ERROR(allocate(options().max_rows, hidden, x_));
-  LOCKSTEP_RETURN_IF_ERROR(allocate(options().max_rows, hidden, h_));
-  LOCKSTEP_RETURN_IF_ERROR(allocate(options().max_logit_rows, hidden, last_));
-  return allocate(options().max_logit_rows, vocab, logits_);
+  return ok_status();
 }
 
-Status Decoder::finish(const WeightBinder& binder) {
+Status Decoder::bind_all(WeightBinder& binder) {
+  LOCKSTEP_RETURN_IF_ERROR(bind_ends(binder));
+  LOCKSTEP_RETURN_IF_ERROR(bind(binder));
   weight_bytes_ = binder.layer_bytes() + head().bytes();
   return binder.finish();
+}
+
+Status Decoder::allocate() {
+  const int hidden = static_cast<int>(config_.hidden_size);
+  const int vocab = static_cast<int>(config_.vocab_size);
+  LOCKSTEP_ASSIGN_OR_RETURN(x_, device_.alloc(options().max_rows, hidden));
+  LOCKSTEP_ASSIGN_OR_RETURN(h_, device_.alloc(options().max_rows, hidden));
+  LOCKSTEP_ASSIGN_OR_RETURN(last_, device_.alloc(options().max_logit_rows, hidden));
+  LOCKSTEP_ASSIGN_OR_RETURN(logits_, device_.alloc(options().max_logit_rows, vocab));
+  return allocate_scratch();
 }
 
 void Decoder::forward(const device::StepView& step, device::PagePool& pool) {

@@ -15,18 +15,20 @@ class Decoder : public Model {
  public:
   explicit Decoder(const BuildContext& context);
 
-  // Embedding, final norm, head (the embedding's own plan where tied) and their buffers.
-  Status bind_ends(WeightBinder& binder);
-  // The layers' weights, scratch and state (layout_).
-  virtual Status bind(WeightBinder& binder) = 0;
-  // What is left once everything is bound: nothing of the file, and weight_bytes().
-  Status finish(const WeightBinder& binder);
+  // All weights of the file. Nothing is allocated yet by what its config says.
+  Status bind_all(WeightBinder& binder);
+  // Activations, once the weights have shown the config true.
+  Status allocate();
 
   void forward(const device::StepView& step, device::PagePool& pool) final;
   const device::Buffer& logits() const final { return *logits_; }
   device::View logits_view() final { return *logits_; }
 
  protected:
+  // The layers' weights and state (layout_).
+  virtual Status bind(WeightBinder& binder) = 0;
+  // What the layers write between x and x.
+  virtual Status allocate_scratch() = 0;
   // All layers of the model, from x to x.
   virtual void layers(const device::StepView& step, device::PagePool& pool) = 0;
 
@@ -38,6 +40,8 @@ class Decoder : public Model {
   std::unique_ptr<device::Buffer> h_;  // [max_rows, hidden] what a block reads and writes
 
  private:
+  // Embedding, final norm and head (the embedding's own plan where tied).
+  Status bind_ends(WeightBinder& binder);
   const device::LinearPlan& head() const { return own_head_ ? *own_head_ : *embedding_; }
 
   std::unique_ptr<device::LinearPlan> embedding_;
@@ -54,9 +58,8 @@ StatusOr<std::unique_ptr<Model>> build_decoder(const BuildContext& context,
   LOCKSTEP_ASSIGN_OR_RETURN(WeightBinder binder,
                             WeightBinder::create(context.checkpoint, context.device, norm_offset));
   auto model = std::make_unique<Family>(context);
-  LOCKSTEP_RETURN_IF_ERROR(model->bind_ends(binder));
-  LOCKSTEP_RETURN_IF_ERROR(model->bind(binder));
-  LOCKSTEP_RETURN_IF_ERROR(model->finish(binder));
+  LOCKSTEP_RETURN_IF_ERROR(model->bind_all(binder));
+  LOCKSTEP_RETURN_IF_ERROR(model->allocate());
   return model;
 }
 

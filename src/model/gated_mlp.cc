@@ -8,16 +8,6 @@ using device::View;
 using formats::HiddenActivation;
 using formats::ModelConfig;
 
-StatusOr<std::unique_ptr<GatedMlp>> GatedMlp::create(const ModelConfig& config,
-                                                     device::Device& device, int max_rows) {
-  std::unique_ptr<GatedMlp> out(new GatedMlp(config, device));
-  const int inner = static_cast<int>(config.intermediate_size);
-  LOCKSTEP_ASSIGN_OR_RETURN(out->gate_up_, device.alloc(max_rows, 2 * inner));
-  out->gate_ = View(*out->gate_up_, 0, inner);
-  out->up_ = View(*out->gate_up_, inner, inner);
-  return out;
-}
-
 StatusOr<GatedMlp::Weights> GatedMlp::bind(WeightBinder& binder, int layer) const {
   Weights w;
   const ModelConfig& c = config_;
@@ -27,6 +17,14 @@ StatusOr<GatedMlp::Weights> GatedMlp::bind(WeightBinder& binder, int layer) cons
   LOCKSTEP_ASSIGN_OR_RETURN(
       w.down, binder.linear(layer, {kDownName, c.hidden_size, c.intermediate_size, c.mlp_bias}));
   return w;
+}
+
+Status GatedMlp::allocate(int max_rows) {
+  const int inner = static_cast<int>(config_.intermediate_size);
+  LOCKSTEP_ASSIGN_OR_RETURN(gate_up_, device_.alloc(max_rows, 2 * inner));
+  gate_ = View(*gate_up_, 0, inner);
+  up_ = View(*gate_up_, inner, inner);
+  return ok_status();
 }
 
 void GatedMlp::run(const device::StepView& step, const Weights& w, View h) const {

@@ -18,19 +18,19 @@ class GatedMlp {
     std::unique_ptr<device::LinearPlan> down;
   };
 
-  // By the config's sizes, biases and activation; scratch for `max_rows` rows.
-  static StatusOr<std::unique_ptr<GatedMlp>> create(const formats::ModelConfig& config,
-                                                    device::Device& device, int max_rows);
-
-  StatusOr<Weights> bind(WeightBinder& binder, int layer) const;
-
-  // h [rows, hidden], in place: h = W_down (act(W_gate h) * W_up h).
-  void run(const device::StepView& step, const Weights& weights, device::View h) const;
-
- private:
+  // By the config's sizes, biases and activation.
   GatedMlp(const formats::ModelConfig& config, device::Device& device)
       : config_(config), device_(device) {}
 
+  StatusOr<Weights> bind(WeightBinder& binder, int layer) const;
+
+  // Scratch for `max_rows` rows, as wide as the config says: once the weights have shown it true.
+  Status allocate(int max_rows);
+
+  // h [rows, hidden], in place; REQUIRES allocate(): h = W_down (act(W_gate h) * W_up h).
+  void run(const device::StepView& step, const Weights& weights, device::View h) const;
+
+ private:
   const formats::ModelConfig config_;
   device::Device& device_;
   std::unique_ptr<device::Buffer> gate_up_;  // [max_rows, 2 intermediate]

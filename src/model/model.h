@@ -1,5 +1,5 @@
-// A model on a device: weights bound, state declared, forward as plain code over the seam. One file
-// a family in families/; registry.h maps a config's family to its builder.
+// A model on a device: weights bound, state declared, forward as plain code over the seam. Families
+// are wired in families/; model.cc maps a config's family to its builder.
 //
 // Thread rule: as the device. Ownership: holds its plans; the device must outlive it.
 #pragma once

@@ -2,6 +2,7 @@
 
 #include <gtest/gtest.h>
 
+#include <algorithm>
 #include <cmath>
 
 namespace lockstep::model {
@@ -64,6 +65,56 @@ TEST(Rope, Llama3KeepsShortWavesDividesLongOnesAndBlendsBetween) {
   }
   EXPECT_LT(scaled.back(), unscaled.back());
   EXPECT_FLOAT_EQ(scaled.front(), 1.0f);
+}
+
+// Qwen 3 stretched fourfold: base 10^6, head size 128, original context 32768.
+constexpr formats::RopeYarn kYarn = {
+    .factor = 4.0, .attention_factor = 1.25, .original_max_positions = 32768};
+
+double turns_of(size_t pair) {
+  return 32768 * std::pow(1e6, -static_cast<double>(pair) / 64) / (2 * 3.141592653589793);
+}
+
+TEST(Rope, YarnKeepsFastPairsDividesSlowOnesAndBlendsByPairBetween) {
+  const auto scaled = frequencies(1e6, kYarn, 128);
+  const auto unscaled = plain(1e6, 128);
+  size_t first = 0;  // the last pair of at least 32 turns: the blend starts there
+  while (turns_of(first + 1) >= 32) ++first;
+  size_t last = first;  // the first of at most 1
+  while (turns_of(last) > 1) ++last;
+  ASSERT_LT(first + 10, last);
+  for (size_t i = 0; i < scaled.size(); ++i) {
+    const double divided = std::clamp(
+        (static_cast<double>(i) - static_cast<double>(first)) / static_cast<double>(last - first),
+        0.0, 1.0);
+    EXPECT_NEAR(double{scaled[i]} / unscaled[i], 1.0 - 0.75 * divided, 1e-6) << "pair " << i;
+  }
+}
+
+TEST(Rope, YarnWithoutTruncationBlendsFromFractionsOfPairs) {
+  formats::RopeYarn rule = kYarn;
+  rule.truncate = false;
+  const auto whole = frequencies(1e6, kYarn, 128);
+  const auto fractions = frequencies(1e6, rule, 128);
+  EXPECT_FLOAT_EQ(fractions.front(), whole.front());
+  EXPECT_FLOAT_EQ(fractions.back(), whole.back());
+  EXPECT_NE(fractions, whole);
+}
+
+TEST(Rope, YarnScalesSinesAndCosines) {
+  const formats::RopeConfig rope = {.theta = 1e6, .scaling = kYarn};
+  EXPECT_EQ(rope_spec(rope, 128, device::RopeStyle::kHalf).magnitude, 1.25f);
+}
+
+TEST(Rope, YarnOfAContextShorterThanATurnDividesEveryPairButTheFirst) {
+  formats::RopeYarn rule = kYarn;
+  rule.original_max_positions = 1;
+  const auto scaled = frequencies(1e6, rule, 8);
+  const auto unscaled = plain(1e6, 8);
+  EXPECT_FLOAT_EQ(scaled.front(), 1.0f);
+  for (size_t i = 1; i < scaled.size(); ++i) {
+    EXPECT_NEAR(double{scaled[i]} / unscaled[i], 0.25, 1e-6) << "pair " << i;
+  }
 }
 
 }  // namespace

@@ -55,8 +55,7 @@ const SpecialToken* AddedTokens::longest_match(std::string_view text, size_t at,
   for (size_t length = 1; begin != end; ++length) {
     // The shortest sorts first, and texts are distinct: only *begin can be complete.
     if (begin->text.size() == length) {
-      const bool allowed = !begin->control || at + length <= control_end;
-      if (allowed && (!begin->single_word || stands_alone(text, at, at + length))) best = &*begin;
+      if (!begin->control || at + length <= control_end) best = &*begin;
       ++begin;
     }
     if (at + length == text.size()) break;
@@ -71,6 +70,8 @@ const SpecialToken* AddedTokens::longest_match(std::string_view text, size_t at,
   return best;
 }
 
+// The white space that a token takes in on its right is looked through for tokens all the same, as
+// in the `tokenizers` package: one that is found there ends what the first took.
 void AddedTokens::cut(std::string_view text, std::span<const ByteRange> control_ranges,
                       std::vector<TextPiece>& pieces) const {
   pieces.clear();
@@ -85,12 +86,14 @@ void AddedTokens::cut(std::string_view text, std::span<const ByteRange> control_
       ++at;
       continue;
     }
-    const size_t begin = token->strip_left ? skip_spaces_left(text, at, done) : at;
+    const size_t match = at;
     at += token->text.size();
-    if (token->strip_right) at = skip_spaces_right(text, at);
+    if (token->single_word && !stands_alone(text, match, at)) continue;
+    const size_t begin = token->strip_left ? skip_spaces_left(text, match, done) : match;
+    const size_t end = token->strip_right ? skip_spaces_right(text, at) : at;
     if (done < begin) pieces.push_back({done, begin, nullptr});
-    pieces.push_back({begin, at, token});
-    done = at;
+    pieces.push_back({begin, end, token});
+    done = end;
   }
   if (done < text.size()) pieces.push_back({done, text.size(), nullptr});
 }

@@ -1,7 +1,8 @@
 // Added tokens: texts that become one token wherever they stand, before the text between is cut
 // into words. Control tokens (turn markers) are matched in template text only.
 //
-// At each byte, left to right, the longest one that may match wins. Flags as in tokenizer.json.
+// At each byte, left to right, the longest one wins; one that must be a whole word and is not hides
+// the shorter ones. Flags as in tokenizer.json.
 //
 // Thread rule: const methods from any thread.
 #pragma once

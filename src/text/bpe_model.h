@@ -33,7 +33,7 @@ class BpeModel {
   };
 
   // invalid_argument for merges that contradict themselves or name an id at or past V. REQUIRES
-  // texts and kinds of equal number, and that normal tokens are below V (TokenTable::create).
+  // texts and kinds of equal number, and that normal tokens are below V (TokenTable::check).
   static StatusOr<BpeModel> create(const formats::TokenizerSpec& spec, Vocabulary vocabulary);
 
   // Appends the word's ids, each below V. REQUIRES valid UTF-8 of fewer than 2^31 bytes.

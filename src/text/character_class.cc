@@ -16,9 +16,12 @@ bool is_space(char32_t c) {
 
 bool is_word_character(char32_t c) {
   const utf8proc_category_t category = utf8proc_category(static_cast<utf8proc_int32_t>(c));
+  const bool is_joiner = c == 0x200c || c == 0x200d;
+  const bool is_lettered_symbol = (0x24b6 <= c && c <= 0x24e9) || (0x1f130 <= c && c <= 0x1f149) ||
+                                  (0x1f150 <= c && c <= 0x1f169) || (0x1f170 <= c && c <= 0x1f189);
   return (UTF8PROC_CATEGORY_LU <= category && category <= UTF8PROC_CATEGORY_ME) ||
          category == UTF8PROC_CATEGORY_ND || category == UTF8PROC_CATEGORY_NL ||
-         category == UTF8PROC_CATEGORY_PC;
+         category == UTF8PROC_CATEGORY_PC || is_joiner || is_lettered_symbol;
 }
 
 size_t skip_spaces_left(std::string_view text, size_t at, size_t stop) {

@@ -11,7 +11,7 @@ namespace lockstep::text {
 // Unicode's White_Space.
 bool is_space(char32_t c);
 
-// A character of \w: letters, marks, digits, connectors.
+// A character of \w (UTS 18, annex C): alphabetic, marks, digits, connectors, joiners.
 bool is_word_character(char32_t c);
 
 // From `at` back over white space, at most to `stop`.

@@ -3,7 +3,8 @@
 // The template is data from a file and runs in a sandbox: it can compute with the values given to
 // it and nothing else, within budgets for steps, memory, depth and output. It behaves as in the
 // transformers library: trim_blocks, lstrip_blocks, loop controls, `generation` blocks,
-// raise_exception, strftime_now, and `tojson` without HTML escapes.
+// raise_exception, strftime_now, and `tojson` without HTML escapes. docs/templates.md lists what is
+// refused and what differs.
 //
 //   LOCKSTEP_ASSIGN_OR_RETURN(auto chat, ChatTemplate::parse(source));
 //   LOCKSTEP_ASSIGN_OR_RETURN(auto messages, chat_messages({{{"user", "Hi"}}}));

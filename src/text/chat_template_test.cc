@@ -144,6 +144,60 @@ TEST(Provenance, EscapesAndQuotesDoNotLaunderData) {
   EXPECT_EQ(traced_data("{{ {x: 1} | tojson }}", "k"), "{\"[k]\": 1}");
 }
 
+TEST(Provenance, ArgumentsAndFormatsDoNotLaunderData) {
+  EXPECT_EQ(traced_data("{{ dict(**{x: 1}) | tojson }}", "k"), "{\"[k]\": 1}");
+  EXPECT_EQ(traced_data("{% macro m() %}{{ kwargs | tojson }}{% endmacro %}{{ m(**{x: x}) }}", "k"),
+            "{\"[k]\": \"[k]\"}");
+  EXPECT_EQ(traced_data("{% macro m() %}{{ varargs | join }}{% endmacro %}{{ m(x, 't') }}", "d"),
+            "[d]t");
+  EXPECT_EQ(traced_data("{{ ['a', 'b'] | tojson(separators=(x, x)) }}", ","), "[\"a\"[,]\"b\"]");
+  EXPECT_EQ(traced_data("{{ strftime_now(x) }}", "<|%Y|>"), "[<|]1970[|>]");
+  EXPECT_EQ(traced_data("{{ '{}-{n}'.format(x, n=x) }}", "d"), "[d]-[d]");
+  EXPECT_EQ(traced_data("{{ x.format(1) }}", "<{}>"), "[<]1[>]");
+  EXPECT_EQ(traced_data("{{ x % 'v' }}", "<%s>"), "[<]v[>]");
+  EXPECT_EQ(traced_data("{{ '%3s|%r' % (x, x) }}", "d"), "  [d]|'[d]'");
+  EXPECT_EQ(traced_data("{{ '%c' % x }}", "d"), "[d]");
+}
+
+TEST(Provenance, FiltersKeepTheOriginOfEachByte) {
+  EXPECT_EQ(traced_data("{{ 'a\nb' | indent(x) }}", "> "), "a\n[> ]b");
+  EXPECT_EQ(traced_data("{{ 'abcdefghijkl' | truncate(5, true, x, 0) }}", "<>"), "abc[<>]");
+  EXPECT_EQ(traced_data("{{ nothing | default(x) }}", "d"), "[d]");
+  EXPECT_EQ(traced_data("{{ 'ab' | replace('b', x) }}", "d"), "a[d]");
+  EXPECT_EQ(traced_data("{{ [1, 2] | join(x) }}", "d"), "1[d]2");
+  EXPECT_EQ(traced_data("{{ [1] | batch(2, x) | map('join') | join }}", "d"), "1[d]");
+  EXPECT_EQ(traced_data("{{ [x, 't'] | sort | join }}", "d"), "[d]t");
+  EXPECT_EQ(traced_data("{{ [x, 't'] | map('upper') | join }}", "d"), "[D]T");
+  EXPECT_EQ(traced_data("{{ [{'k': x}] | map(attribute='k') | first }}", "d"), "[d]");
+  EXPECT_EQ(traced_data("{{ {x: 't'} | dictsort | first | join }}", "d"), "[d]t");
+  EXPECT_EQ(traced_data("{{ ([{'k': x}] | groupby('k'))[0].grouper }}", "d"), "[d]");
+  EXPECT_EQ(traced_data("{{ (x + ' t') | title }}", "d"), "[D] T");
+  EXPECT_EQ(traced_data("{{ x | center(3) }}", "d"), " [d] ");
+  EXPECT_EQ(traced_data("{{ ('t' + x) | reverse }}", "d"), "[d]t");
+  EXPECT_EQ(traced_data("{{ ('t' + x) | list | last }}", "d"), "[d]");
+  EXPECT_EQ(traced_data("{{ x | string | safe | forceescape }}", "<"), "[&lt;]");
+  EXPECT_EQ(traced_data("{% set ns = namespace(t=x) %}{% set ns.t = ns.t ~ '.' %}{{ ns.t }}", "d"),
+            "[d].");
+  EXPECT_EQ(traced_data("{% macro m(v) %}{{ caller(v) }}{% endmacro %}"
+                        "{% call(v) m(x) %}<{{ v }}>{% endcall %}",
+                        "d"),
+            "<[d]>");
+}
+
+TEST(Provenance, MethodsKeepTheOriginOfEachByte) {
+  EXPECT_EQ(traced_data("{{ ('a ' + x).split()[1] }}", "d"), "[d]");
+  EXPECT_EQ(traced_data("{{ ('t=' + x).partition('=') | join('|') }}", "d"), "t|=|[d]");
+  EXPECT_EQ(traced_data("{{ ('t\n' + x).splitlines() | join('|') }}", "d"), "t|[d]");
+  EXPECT_EQ(traced_data("{{ 'T'.center(3, x) }}", "d"), "[d]T[d]");
+  EXPECT_EQ(traced_data("{{ x.zfill(3) }}", "-1"), "[-]0[1]");
+  EXPECT_EQ(traced_data("{{ x.expandtabs(2) }}", "\t<"), "[  <]");
+  EXPECT_EQ(traced_data("{{ ('t' + x).removeprefix('t') }}", "d"), "[d]");
+  EXPECT_EQ(traced_data("{{ ('t' + x).swapcase() }}", "d"), "T[D]");
+  EXPECT_EQ(traced_data("{{ x.join(['a', 'b']) }}", "d"), "a[d]b");
+  EXPECT_EQ(traced_data("{{ {'k': x}.get('k') }}{{ {}.get('k', x) }}", "d"), "[dd]");
+  EXPECT_EQ(traced_data("{{ {x: 1}.keys() | list | first }}", "d"), "[d]");
+}
+
 TEST(Provenance, RenderedNeighboursAreOneSegment) {
   const auto segments =
       render("a{{ 'b' }}{{ messages[0].content }}{{ messages[0].content }}", {{"user", "c"}});
@@ -198,6 +252,13 @@ TEST(Sandbox, RunawayTemplatesMeetALimit) {
            std::string("{{ 'a'.ljust(9000000000000000000) }}"),
            std::string("{{ 'a' | indent(9000000000000000000, true) }}"),
            std::string("{{ ('a' * 1000000).replace('a', 'b' * 1000000) }}"),
+           std::string("{{ ('\t' * 1000).expandtabs(9000000000000000) }}"),
+           std::string("{{ [1] | slice(9000000000000000000) | list }}"),
+           std::string("{{ [1] | batch(9000000000000000000, 0) | list }}"),
+           std::string("{{ 'a'.zfill(9000000000000000000) }}"),
+           std::string("{{ ('{}' * 1000).format(*(['a' * 100000] * 1000)) }}"),
+           std::string("{{ ('ab' * 100000).find('b' * 100000) }}"),
+           std::string("{{ (['a' * 100000] * 1000) | tojson(separators=('a' * 100000, 'b')) }}"),
            std::string(
                "{{ ('a' * 1000000) | list | map('string') | list | sort | join('c' * 1000) }}"),
            std::string("{% macro m() %}{{ m() }}{% endmacro %}{{ m() }}"),

@@ -66,7 +66,8 @@ TEST_P(TokenizerExpectations, IdsAndTextsAreThoseOfTheTokenizersPackage) {
 }
 
 INSTANTIATE_TEST_SUITE_P(Trained, TokenizerExpectations,
-                         testing::Values("llama3_like", "smollm_like", "own_splits"));
+                         testing::Values("llama3_like", "smollm_like", "own_splits", "llama2_like",
+                                         "metaspace_first", "unigram_like"));
 
 TEST(TemplateExpectations, TextsAreThoseOfJinja2) {
   const JsonValue expected = data_json("template_expected.json");

@@ -3,12 +3,37 @@
 #include <algorithm>
 #include <functional>
 
+#include "text/rank_queue.h"
+
 namespace lockstep::text {
 namespace {
 
 constexpr int kJointBits = 21;
 constexpr int32_t kNone = -1;
 constexpr int32_t kMergedAway = -1;
+
+// Symbols from which on a heap over all pairs leaves the cache.
+constexpr size_t kLongRun = 1024;
+
+// (rank, left index), the lowest first, in memory that runs share.
+class PairHeap {
+ public:
+  explicit PairHeap(std::vector<uint64_t>& entries) : entries_(entries) { entries_.clear(); }
+  bool empty() const { return entries_.empty(); }
+  void push(uint32_t rank, int32_t left) {
+    entries_.push_back(uint64_t{rank} << 32 | static_cast<uint32_t>(left));
+    std::ranges::push_heap(entries_, std::greater{});
+  }
+  std::pair<uint32_t, int32_t> pop() {
+    std::ranges::pop_heap(entries_, std::greater{});
+    const uint64_t entry = entries_.back();
+    entries_.pop_back();
+    return {static_cast<uint32_t>(entry >> 32), static_cast<int32_t>(entry)};
+  }
+
+ private:
+  std::vector<uint64_t>& entries_;
+};
 
 uint64_t joint_index(int32_t left, int32_t right) {
   const uint64_t pair = uint64_t{static_cast<uint32_t>(left)} << 32 | static_cast<uint32_t>(right);
@@ -95,44 +120,32 @@ void MergeTable::apply(std::vector<int32_t>& symbols, Scratch& scratch) const {
   std::erase(symbols, kMergedAway);
 }
 
-// Symbols are a list linked by index; a heap holds the ranked pairs by (rank, left index). Entries
+// Symbols are a list linked by index; a queue holds the ranked pairs by (rank, left index). Entries
 // are not taken out when a merge beside them changes their pair: a popped entry counts only if the
 // pair that now stands there has its rank, and such a pair has put the same entry there itself.
-void MergeTable::merge_run(std::span<int32_t> symbols, Scratch& scratch) const {
+template <class Queue>
+void MergeTable::merge_with(std::span<int32_t> symbols, Scratch& scratch, Queue& queue) const {
   const auto count = static_cast<int32_t>(symbols.size());
-  if (count < 2) return;
-  auto& [next, previous, heap] = scratch;
+  std::vector<int32_t>& next = scratch.next;
+  std::vector<int32_t>& previous = scratch.previous;
   next.resize(symbols.size());
   previous.resize(symbols.size());
-  heap.clear();
-  const auto rank_at = [&](int32_t left) { return find(symbols[left], symbols[next[left]]); };
-  const auto entry = [](uint32_t rank, int32_t left) {
-    return uint64_t{rank} << 32 | static_cast<uint32_t>(left);
-  };
   for (int32_t i = 0; i < count; ++i) {
     next[i] = i + 1;
     previous[i] = i - 1;
   }
-  for (int32_t i = 0; i + 1 < count; ++i) {
-    if (const Merge* merge = rank_at(i)) heap.push_back(entry(merge->rank, i));
-  }
-  std::ranges::make_heap(heap, std::greater{});
-
   const auto push = [&](int32_t left) {
-    if (const Merge* merge = rank_at(left)) {
-      heap.push_back(entry(merge->rank, left));
-      std::ranges::push_heap(heap, std::greater{});
+    if (const Merge* merge = find(symbols[left], symbols[next[left]])) {
+      queue.push(merge->rank, left);
     }
   };
-  while (!heap.empty()) {
-    std::ranges::pop_heap(heap, std::greater{});
-    const auto rank = static_cast<uint32_t>(heap.back() >> 32);
-    const auto left = static_cast<int32_t>(heap.back());
-    heap.pop_back();
+  for (int32_t i = 0; i + 1 < count; ++i) push(i);
+  while (!queue.empty()) {
+    const auto [rank, left] = queue.pop();
     if (symbols[left] == kMergedAway || next[left] == count) continue;
-    const Merge* merge = rank_at(left);
-    if (merge == nullptr || merge->rank != rank) continue;
     const int32_t right = next[left];
+    const Merge* merge = find(symbols[left], symbols[right]);
+    if (merge == nullptr || merge->rank != rank) continue;
     symbols[left] = merge->result;
     symbols[right] = kMergedAway;
     next[left] = next[right];
@@ -141,6 +154,17 @@ void MergeTable::merge_run(std::span<int32_t> symbols, Scratch& scratch) const {
       push(left);
     }
     if (previous[left] >= 0) push(previous[left]);
+  }
+}
+
+void MergeTable::merge_run(std::span<int32_t> symbols, Scratch& scratch) const {
+  if (symbols.size() < 2) return;
+  if (symbols.size() < kLongRun) {
+    PairHeap heap(scratch.heap);
+    merge_with(symbols, scratch, heap);
+  } else {
+    RankQueue queue;
+    merge_with(symbols, scratch, queue);
   }
 }
 

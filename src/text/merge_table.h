@@ -57,6 +57,8 @@ class MergeTable {
   Status find_joints(std::span<const RankedMerge> merges);
   bool may_join(int32_t left, int32_t right) const;
   void merge_run(std::span<int32_t> symbols, Scratch& scratch) const;
+  template <class Queue>
+  void merge_with(std::span<int32_t> symbols, Scratch& scratch, Queue& queue) const;
 
   absl::flat_hash_map<uint64_t, Merge> merges_;  // looked up only: its order reaches nothing
   // Between which symbols some merge could join what stands left and right of the gap: a bit for

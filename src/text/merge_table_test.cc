@@ -3,9 +3,11 @@
 #include <gtest/gtest.h>
 
 #include <random>
+#include <set>
 #include <string>
 
 #include "formats/testing/refusal.h"
+#include "text/rank_queue.h"
 
 namespace lockstep::text {
 namespace {
@@ -75,6 +77,39 @@ void expect_definition(bool all_ways) {
 TEST(MergeTable, EqualsTheDefinitionOnRandomTables) { expect_definition(/*all_ways=*/false); }
 
 TEST(MergeTable, EqualsTheDefinitionWhereRanksAreShared) { expect_definition(/*all_ways=*/true); }
+
+TEST(MergeTable, LongRunsMergeLikeShortOnes) {
+  std::mt19937 random(8);
+  for (int round = 0; round < 40; ++round) {
+    const auto merges = random_merges(random, /*all_ways=*/round % 2 == 0);
+    const auto table = MergeTable::create(merges);
+    ASSERT_TRUE(table.ok()) << table.status();
+    MergeTable::Scratch scratch;
+    std::vector<int32_t> symbols;
+    for (int i = 0; i < 2000; ++i) symbols.push_back(static_cast<int32_t>(random() % 2));
+    std::vector<int32_t> expected = symbols;
+    merge_naively(merges, expected);
+    table->apply(symbols, scratch);
+    EXPECT_EQ(symbols, expected);
+  }
+}
+
+TEST(RankQueue, GivesTheLowestRankThenTheLowestPosition) {
+  std::mt19937 random(9);
+  RankQueue queue;
+  std::set<std::pair<uint32_t, int32_t>> expected;
+  for (int step = 0; step < 20'000; ++step) {
+    if (random() % 5 < 3) {
+      const auto rank = static_cast<uint32_t>(random() % 7);
+      const auto position = static_cast<int32_t>(random() % 1'000'000);
+      if (expected.emplace(rank, position).second) queue.push(rank, position);
+    } else if (!expected.empty()) {
+      ASSERT_FALSE(queue.empty());
+      EXPECT_EQ(queue.pop(), *expected.begin());
+      expected.erase(expected.begin());
+    }
+  }
+}
 
 TEST(MergeTable, SymbolsThatNoMergeJoinsAreApart) {
   const auto table = MergeTable::create(std::vector<RankedMerge>{{0, 1, 2, 0}, {3, 3, 4, 1}});

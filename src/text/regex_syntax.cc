@@ -47,6 +47,12 @@ class Translator {
         LOCKSTEP_RETURN_IF_ERROR(char_class());
       } else if (rest_[0] == '(') {
         LOCKSTEP_RETURN_IF_ERROR(group());
+      } else if (rest_[0] == '^') {  // of any line, as $ is
+        replace(1, "(?:\\A|(?<=\\n)(?!\\z))");
+      } else if (rest_[0] == '$') {
+        replace(1, "(?=\\n|\\z)");
+      } else if (rest_[0] == '{') {
+        LOCKSTEP_RETURN_IF_ERROR(counts());
       } else {
         copy(1);
       }
@@ -78,6 +84,24 @@ class Translator {
     return invalid_argument(
         "group {}; allowed are plain groups, (?:, (?=, (?!, (?<=, (?<!, (?>, (?i: and (?i)",
         quote_text(rest_.substr(0, 4)));
+  }
+
+  // {n}, {n,}, {,m} or {n,m}; anything else in braces is itself.
+  Status counts() {
+    const size_t end = rest_.find('}');
+    const std::string_view inside = end == rest_.npos ? "" : rest_.substr(1, end - 1);
+    const size_t odd = inside.find_first_not_of("0123456789,");
+    if (inside.empty() || odd != inside.npos) {
+      copy(1);
+      return ok_status();
+    }
+    if (end + 1 < rest_.size() && (rest_[end + 1] == '+' || rest_[end + 1] == '?')) {
+      return invalid_argument("{} repeats a count; put the first into a group",
+                              quote_text(rest_.substr(0, end + 2)));
+    }
+    replace(1, inside.starts_with(',') ? "{0" : "{");
+    copy(end);
+    return ok_status();
   }
 
   Status char_class() {

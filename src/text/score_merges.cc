@@ -43,13 +43,13 @@ StatusOr<TokensByText> normal_tokens(const TokenizerSpec& spec) {
 }
 
 // [id]: the place of its score among all distinct scores, the highest first.
-std::vector<uint32_t> ranks_of(const std::vector<float>& scores) {
-  std::vector<float> sorted = scores;
+std::vector<uint32_t> ranks_of(const std::vector<double>& scores) {
+  std::vector<double> sorted = scores;
   std::ranges::sort(sorted, std::greater{});
   sorted.erase(std::unique(sorted.begin(), sorted.end()), sorted.end());
   std::vector<uint32_t> ranks;
   ranks.reserve(scores.size());
-  for (const float score : scores) {
+  for (const double score : scores) {
     const auto at = std::ranges::lower_bound(sorted, score, std::greater{});
     ranks.push_back(static_cast<uint32_t>(at - sorted.begin()));
   }
@@ -58,17 +58,22 @@ std::vector<uint32_t> ranks_of(const std::vector<float>& scores) {
 
 }  // namespace
 
-StatusOr<std::vector<RankedMerge>> merges_from_scores(const TokenizerSpec& spec) {
+Status check_scores(const TokenizerSpec& spec) {
   if (spec.scores.size() != spec.token_texts.size()) {
     return invalid_argument("{} scores for {} tokens; the counts must be equal", spec.scores.size(),
                             spec.token_texts.size());
   }
-  const auto finite = [](float score) { return std::isfinite(score); };
+  const auto finite = [](double score) { return std::isfinite(score); };
   const auto odd = std::ranges::find_if_not(spec.scores, finite);
   if (odd != spec.scores.end()) {
     return invalid_argument("the score of token {} is not a finite number",
                             odd - spec.scores.begin());
   }
+  return ok_status();
+}
+
+StatusOr<std::vector<RankedMerge>> merges_from_scores(const TokenizerSpec& spec) {
+  LOCKSTEP_RETURN_IF_ERROR(check_scores(spec));
   LOCKSTEP_ASSIGN_OR_RETURN(const TokensByText tokens, normal_tokens(spec));
   const std::vector<uint32_t> ranks = ranks_of(spec.scores);
   std::vector<RankedMerge> merges;

@@ -15,6 +15,9 @@
 
 namespace lockstep::text {
 
+// invalid_argument unless there is one finite score for each token.
+Status check_scores(const formats::TokenizerSpec& spec);
+
 // Of all normal tokens. invalid_argument for scores that are not one finite number a token, for a
 // text that two tokens have, and for texts that are too long in all. REQUIRES texts and kinds of
 // equal number.

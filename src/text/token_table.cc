@@ -69,7 +69,7 @@ StatusOr<std::string> decoded(std::string text, const std::vector<DecoderStep>& 
 
 }  // namespace
 
-StatusOr<TokenTable> TokenTable::create(const TokenizerSpec& spec, Vocabulary vocabulary) {
+Status TokenTable::check(const TokenizerSpec& spec, Vocabulary vocabulary) {
   const size_t texts = spec.token_texts.size();
   if (spec.token_kinds.size() != texts) {
     return invalid_argument("{} token kinds for {} tokens; the counts must be equal",
@@ -78,7 +78,13 @@ StatusOr<TokenTable> TokenTable::create(const TokenizerSpec& spec, Vocabulary vo
   for (size_t id = 0; id < texts; ++id) {
     LOCKSTEP_RETURN_IF_ERROR(check_entry(id, spec, vocabulary));
   }
+  return ok_status();
+}
+
+StatusOr<TokenTable> TokenTable::create(const TokenizerSpec& spec, Vocabulary vocabulary) {
+  LOCKSTEP_RETURN_IF_ERROR(check(spec, vocabulary));
   LOCKSTEP_RETURN_IF_ERROR(check_decoder(spec));
+  const size_t texts = spec.token_texts.size();
   const auto size = static_cast<size_t>(vocabulary.size());
   TokenTable table;
   table.control_.resize(size);

@@ -20,6 +20,9 @@ class TokenTable {
 
   // invalid_argument for texts and kinds of unequal number, a text that is too long, an ordinary
   // token at or past V.
+  static Status check(const formats::TokenizerSpec& spec, Vocabulary vocabulary);
+
+  // The same, and for a decoder that cannot be followed.
   static StatusOr<TokenTable> create(const formats::TokenizerSpec& spec, Vocabulary vocabulary);
 
   // REQUIRES 0 <= id < V. Ids without a text have no bytes.

@@ -6,6 +6,7 @@
 #include <functional>
 #include <tuple>
 #include <utility>
+#include <variant>
 
 #include "base/hash.h"
 #include "base/text.h"
@@ -15,6 +16,7 @@
 #include "text/normalizer.h"
 #include "text/splitter.h"
 #include "text/token_table.h"
+#include "text/unigram_model.h"
 
 namespace lockstep::text {
 namespace {
@@ -37,12 +39,15 @@ struct SpecialSet {
   std::vector<SpecialToken> dropped;
 };
 
-// Tokens that are matched in normalised text are normalised themselves; where two become the same
-// text, the lower id has it.
-Status normalize_texts(std::vector<SpecialToken>& tokens, const Normalizer& normalizer) {
+// Tokens that are matched in normalised text are normalised themselves, and decode to that; where
+// two become the same text, the lower id has it.
+Status normalize_texts(std::vector<SpecialToken>& tokens, const Normalizer& normalizer,
+                       std::vector<std::string>& token_texts) {
   if (normalizer.empty()) return ok_status();
   for (SpecialToken& token : tokens) {
     LOCKSTEP_ASSIGN_OR_RETURN(token.text, normalizer.apply(token.text));
+    const auto id = static_cast<size_t>(token.id);
+    if (id < token_texts.size()) token_texts[id] = token.text;
   }
   std::erase_if(tokens, [](const SpecialToken& token) { return token.text.empty(); });
   const auto by_text_and_id = [](const SpecialToken& a, const SpecialToken& b) {
@@ -54,12 +59,12 @@ Status normalize_texts(std::vector<SpecialToken>& tokens, const Normalizer& norm
   return ok_status();
 }
 
-StatusOr<SpecialSet> sort_specials(std::vector<SpecialToken> specials, const Normalizer& normalizer,
+StatusOr<SpecialSet> sort_specials(TokenizerSpec& spec, const Normalizer& normalizer,
                                    Vocabulary vocabulary) {
   SpecialSet set;
   std::vector<SpecialToken> raw;
   std::vector<SpecialToken> normalized;
-  for (SpecialToken& token : specials) {
+  for (SpecialToken& token : spec.specials) {
     if (token.id >= vocabulary.size()) {
       set.dropped.push_back(std::move(token));
       continue;
@@ -72,10 +77,17 @@ StatusOr<SpecialSet> sort_specials(std::vector<SpecialToken> specials, const Nor
     }
     (token.normalized ? normalized : raw).push_back(std::move(token));
   }
-  LOCKSTEP_RETURN_IF_ERROR(normalize_texts(normalized, normalizer));
+  LOCKSTEP_RETURN_IF_ERROR(normalize_texts(normalized, normalizer, spec.token_texts));
   LOCKSTEP_ASSIGN_OR_RETURN(set.raw, AddedTokens::create(std::move(raw)));
   LOCKSTEP_ASSIGN_OR_RETURN(set.normalized, AddedTokens::create(std::move(normalized)));
   return set;
+}
+
+using WordModel = std::variant<BpeModel, UnigramModel>;
+
+StatusOr<WordModel> make_model(const TokenizerSpec& spec, Vocabulary vocabulary) {
+  if (spec.model == formats::TokenModel::kUnigram) return UnigramModel::create(spec);
+  return BpeModel::create(spec, vocabulary);
 }
 
 StatusOr<std::vector<TokenId>> admit_around(std::span<const int64_t> ids, Vocabulary vocabulary) {
@@ -103,7 +115,7 @@ struct Tokenizer::Parts {
   SpecialSet specials;
   Normalizer normalizer;
   Splitter splitter;
-  BpeModel model;
+  WordModel model;
   std::vector<TokenId> prefix;
   std::vector<TokenId> suffix;
   std::optional<TokenId> bos;
@@ -160,15 +172,24 @@ class Tokenizer::Encoder {
     LOCKSTEP_RETURN_IF_ERROR(parts_.splitter.cut(utf8, at_front, cut_));
     for (const std::string_view word : cut_.words) {
       word_ids_.clear();
-      parts_.model.encode(word, scratch_, word_ids_);
+      encode_word(word);
       for (const int32_t id : word_ids_) push(id);
     }
     return ok_status();
   }
 
+  void encode_word(std::string_view word) {
+    if (const auto* bpe = std::get_if<BpeModel>(&parts_.model)) {
+      bpe->encode(word, bpe_, word_ids_);
+    } else {
+      std::get<UnigramModel>(parts_.model).encode(word, unigram_, word_ids_);
+    }
+  }
+
   const Parts& parts_;
   Words cut_;
-  BpeModel::Scratch scratch_;
+  BpeModel::Scratch bpe_;
+  UnigramModel::Scratch unigram_;
   std::vector<int32_t> word_ids_;
   std::vector<TokenId> ids_;
 };
@@ -179,17 +200,17 @@ Tokenizer& Tokenizer::operator=(Tokenizer&&) noexcept = default;
 Tokenizer::~Tokenizer() = default;
 
 StatusOr<Tokenizer> Tokenizer::create(TokenizerSpec spec, Vocabulary vocabulary) {
-  LOCKSTEP_ASSIGN_OR_RETURN(TokenTable table, TokenTable::create(spec, vocabulary));
+  LOCKSTEP_RETURN_IF_ERROR(TokenTable::check(spec, vocabulary));
   LOCKSTEP_RETURN_IF_ERROR(admit_optional(spec.unknown_id, "unknown token", vocabulary).status());
-  LOCKSTEP_ASSIGN_OR_RETURN(BpeModel model, BpeModel::create(spec, vocabulary));
+  LOCKSTEP_ASSIGN_OR_RETURN(WordModel model, make_model(spec, vocabulary));
   LOCKSTEP_ASSIGN_OR_RETURN(Splitter splitter, Splitter::create(spec.word_steps));
   LOCKSTEP_ASSIGN_OR_RETURN(Normalizer normalizer, Normalizer::create(std::move(spec.normalizer)));
   LOCKSTEP_ASSIGN_OR_RETURN(const auto bos, admit_optional(spec.bos_id, "BOS", vocabulary));
   LOCKSTEP_ASSIGN_OR_RETURN(const auto eos, admit_optional(spec.eos_id, "EOS", vocabulary));
   LOCKSTEP_ASSIGN_OR_RETURN(auto prefix, admit_around(spec.prefix_ids, vocabulary));
   LOCKSTEP_ASSIGN_OR_RETURN(auto suffix, admit_around(spec.suffix_ids, vocabulary));
-  LOCKSTEP_ASSIGN_OR_RETURN(SpecialSet specials,
-                            sort_specials(std::move(spec.specials), normalizer, vocabulary));
+  LOCKSTEP_ASSIGN_OR_RETURN(SpecialSet specials, sort_specials(spec, normalizer, vocabulary));
+  LOCKSTEP_ASSIGN_OR_RETURN(TokenTable table, TokenTable::create(spec, vocabulary));
   return Tokenizer(std::unique_ptr<const Parts>(new Parts{
       .vocabulary = vocabulary,
       .table = std::move(table),

@@ -39,8 +39,8 @@ TEST(Tokenizer, WordsAreCutBeforeMerging) {
 TEST(Tokenizer, SmolLmSplitsDigits) {
   TinySpec tiny;
   tiny.merge("1", "2");
-  const auto* splits = formats::splits_named("smollm");
-  tiny.spec.word_steps.assign(splits->begin(), splits->end());
+  const auto& splits = formats::find_pre_tokenizer("smollm")->splits;
+  tiny.spec.word_steps.assign(splits.begin(), splits.end());
   EXPECT_THAT(encode(tiny.build(), "12"), ElementsAre('1', '2'));
 }
 

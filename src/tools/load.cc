@@ -103,22 +103,32 @@ StatusOr<LoadedModel> load_model(const LoadFlags& flags, const model::BuildOptio
   return loaded;
 }
 
-StatusOr<chat::TextSide> load_text(const LoadedModel& loaded) {
-  LOCKSTEP_ASSIGN_OR_RETURN(formats::TokenizerSpec spec, loaded.checkpoint->tokenizer());
+StatusOr<chat::TextSide> make_text_side(formats::TokenizerSpec spec, Vocabulary vocabulary,
+                                        const std::optional<std::string>& chat_template) {
   LOCKSTEP_ASSIGN_OR_RETURN(text::Tokenizer tokenizer,
-                            text::Tokenizer::create(std::move(spec), loaded.model->vocabulary()));
-  for (const formats::SpecialToken& token : tokenizer.dropped()) {
+                            text::Tokenizer::create(std::move(spec), vocabulary));
+  constexpr size_t kMaxNamed = 8;
+  const auto& dropped = tokenizer.dropped();
+  for (size_t i = 0; i < std::min(dropped.size(), kMaxNamed); ++i) {
     fmt::print(stderr, "note: added token {} ({}) is past the model's {} rows and is not matched\n",
-               token.id, quote_text(token.text), loaded.model->vocabulary().size());
+               dropped[i].id, quote_text(dropped[i].text), vocabulary.size());
+  }
+  if (dropped.size() > kMaxNamed) {
+    fmt::print(stderr, "note: and {} more added tokens\n", dropped.size() - kMaxNamed);
   }
   chat::TextSide side = {.tokenizer = std::move(tokenizer), .chat_template = {}};
-  const auto source = loaded.checkpoint->chat_template();
-  if (source.ok()) {
-    LOCKSTEP_ASSIGN_OR_RETURN(side.chat_template, text::ChatTemplate::parse(*source));
-  } else if (!absl::IsNotFound(source.status())) {
-    return source.status();
+  if (chat_template.has_value()) {
+    LOCKSTEP_ASSIGN_OR_RETURN(side.chat_template, text::ChatTemplate::parse(*chat_template));
   }
   return side;
+}
+
+StatusOr<chat::TextSide> load_text(const LoadedModel& loaded) {
+  LOCKSTEP_ASSIGN_OR_RETURN(formats::TokenizerSpec spec, loaded.checkpoint->tokenizer());
+  auto source = loaded.checkpoint->chat_template();
+  if (!source.ok() && !absl::IsNotFound(source.status())) return source.status();
+  return make_text_side(std::move(spec), loaded.model->vocabulary(),
+                        source.ok() ? std::optional(*std::move(source)) : std::nullopt);
 }
 
 StatusOr<std::vector<TokenId>> stop_ids(const LoadedModel& loaded, const chat::TextSide* text) {

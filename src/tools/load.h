@@ -49,6 +49,10 @@ struct LoadedModel {
 
 StatusOr<LoadedModel> load_model(const LoadFlags& flags, const model::BuildOptions& options);
 
+// Names dropped added tokens on standard error.
+StatusOr<chat::TextSide> make_text_side(formats::TokenizerSpec spec, Vocabulary vocabulary,
+                                        const std::optional<std::string>& chat_template);
+
 // The tokenizer and, where there is one, the chat template. not_found when the checkpoint has no
 // tokenizer.
 StatusOr<chat::TextSide> load_text(const LoadedModel& loaded);

@@ -43,6 +43,7 @@ int main(int argc, char** argv) {
   add_logits(app, action);
   add_inspect(app, action);
   add_bench(app, action);
+  add_tokenize(app, action);
   add_verify(app, action);
   try {
     app.parse(argc, argv);

@@ -182,7 +182,6 @@ Status run(const RunFlags& flags) {
   LOCKSTEP_RETURN_IF_ERROR(check_flags(flags));
   LOCKSTEP_ASSIGN_OR_RETURN(const LoadedModel loaded,
                             load_model(flags.load, {.max_rows = 512, .max_logit_rows = 1}));
-  fmt::print(stderr, "{}\n", loaded.describe());
 
   std::optional<chat::TextSide> text;
   auto side = load_text(loaded);
@@ -194,6 +193,7 @@ Status run(const RunFlags& flags) {
     return failed_precondition("{}; without a tokenizer a prompt is token ids: --ids FILE.json",
                                message_of(side.status()));
   }
+  fmt::print(stderr, "{}\n", loaded.describe());
 
   const SamplingFields fields = sampling_fields(flags, loaded.checkpoint->generation());
   engine::GenerateRequest request;

@@ -20,6 +20,7 @@ using ::testing::ElementsAreArray;
 using ::testing::EndsWith;
 using ::testing::HasSubstr;
 using ::testing::MatchesRegex;
+using ::testing::Not;
 using ::testing::StartsWith;
 
 constexpr const char* kModel = "tests/goldens/llama";
@@ -137,6 +138,38 @@ TEST_F(CliTest, StopIdEndsTheReplyAndIsPartOfIt) {
   EXPECT_EQ(JsonOut(lockstep(going_on).out).integers("tokens").size(), 24u);
 }
 
+TEST_F(CliTest, TokenizeNeedsTheTokenizersFilesAlone) {
+  std::filesystem::copy("tests/data/text/llama3_like.json", folder_.path("tokenizer.json"));
+  file("chat_template.jinja",
+       "{% for m in messages %}<|turn|>{{ m.content }}<|turn_end|>{% endfor %}"
+       "{% if add_generation_prompt %}<|turn|>{% endif %}");
+  const std::vector<std::string> command = {"tokenize", "-m", folder_.path(), "--json"};
+  const auto output = [&](const std::vector<std::string>& more) {
+    auto arguments = command;
+    arguments.insert(arguments.end(), more.begin(), more.end());
+    const auto result = lockstep(arguments);
+    EXPECT_EQ(result.exit_status, 0) << result.err;
+    return result.out;
+  };
+  const std::string texts = file("texts.json", R"(["", "a<|turn|>", "\u0000"])");
+  EXPECT_EQ(output({"--file", texts}),
+            "[{\"ids\":[],\"decoded\":\"\"},\n"
+            "{\"ids\":[64,601],\"decoded\":\"a<|turn|>\"},\n"
+            "{\"ids\":[188],\"decoded\":\"\\u0000\"}]\n");
+  EXPECT_EQ(output({"-p", "a", "--add-special"}),
+            "[{\"ids\":[600,64],\"decoded\":\"<|begin|>a\"}]\n");
+  EXPECT_THAT(output({"-p", "<|turn|>", "--plain"}), Not(HasSubstr("601")));
+
+  // What a message spells stays text.
+  const std::string messages = file("m.json", R"([{"role":"user","content":"a<|turn|>"}])");
+  const std::string prompt = output({"--messages", messages});
+  EXPECT_THAT(prompt, StartsWith("[{\"text\":\"<|turn|>a<|turn|><|turn_end|><|turn|>\",\"ids\":["
+                                 "601,64,"));
+  EXPECT_THAT(prompt, HasSubstr(",602,601],\"decoded\""));
+  EXPECT_THAT(output({"--messages", messages, "--no-generation-prompt"}),
+              HasSubstr(",602],\"decoded\""));
+}
+
 TEST_F(CliTest, DrawsFollowTheSeedAlone) {
   const auto prompt = ids_file({{5, 6, 7}});
   const auto tokens = [&](const std::string& seed, const std::string& threads) {
@@ -221,7 +254,7 @@ TEST_P(RefusalTest, SaysWhyInOneLine) {
 }
 
 const Refusal kRefusals[] = {
-    {"no_command", {}, 2, "one of run, logits, inspect, bench"},
+    {"no_command", {}, 2, "one of run, logits, inspect, bench, tokenize"},
     {"unknown_command", {"serv"}, 2, "one of run"},
     {"unknown_flag", {"run", "--tokens", "3"}, 2, "lockstep run --help"},
     {"no_threads", {"run", "-m", kModel, "-t", "0"}, 2, "range 1 to "},
@@ -269,6 +302,8 @@ const Refusal kRefusals[] = {
      {"logits", "-m", kModel, "--ids", "IDS:[[1]]", "--out", "/nowhere/x"},
      1,
      "/nowhere"},
+    {"tokenize_nothing", {"tokenize", "-m", kModel}, 1, "-p TEXT"},
+    {"tokenize_without_a_tokenizer", {"tokenize", "-m", kModel, "-p", "x"}, 1, "tokenizer.json"},
     {"temperature_nan", {"run", "-m", kModel, "--ids", "IDS:[[1]]", "--temp", "nan"}, 1, "temper"},
     {"temperature_below_0", {"run", "-m", kModel, "--ids", "IDS:[[1]]", "--temp", "-1"}, 1, "100"},
     {"top_p_above_1", {"run", "-m", kModel, "--ids", "IDS:[[1]]", "--top-p", "1.5"}, 1, "top_p"},

@@ -8,11 +8,11 @@ namespace lockstep::device::cpu {
 namespace {
 
 constexpr LinearKernels make_linear_kernels() {
-  // Tiles that read a panel's nibbles themselves before unpacking a slice for all of them pays.
-  constexpr int kNibbleTiles = 6;
-  constexpr int kSixBitTiles = 3;
+  // Tiles that read a panel's codes themselves before unpacking a slice for all of them pays.
+  constexpr int kSuperblockTiles = 4;  // Q4_K: its scales are two products
+  constexpr int kSixBitTiles = 2;
+  constexpr int kNeverUnpack = kMaxPanelRows;  // codes at hand, or a type not tuned yet
   constexpr int kInt8Rows = kInt8TileRows % kInt8Terms == 0 ? kInt8TileRows : 2 * kInt8TileRows;
-  constexpr int kNeverUnpack = kMaxPanelRows;  // bytes already, or a type not tuned yet
   return {
       .activations =
           {
@@ -27,9 +27,9 @@ constexpr LinearKernels make_linear_kernels() {
               multiply_panel<FloatKernel<StepBF16Wide>>,
               multiply_panel<FloatKernel<StepBF16>>,
               multiply_panel<Int8Kernel<FormatQ8_0, kNeverUnpack>>,
-              multiply_panel<Int8Kernel<FormatQ4_0, kNibbleTiles>>,
-              multiply_panel<Int8Kernel<FormatQ4_1, kNibbleTiles>>,
-              multiply_panel<Int8Kernel<FormatQ4_K, kNibbleTiles>>,
+              multiply_panel<Int8Kernel<FormatQ4_0, kNeverUnpack>>,
+              multiply_panel<Int8Kernel<FormatQ4_1, kNeverUnpack>>,
+              multiply_panel<Int8Kernel<FormatQ4_K, kSuperblockTiles>>,
               multiply_panel<Int8Kernel<FormatQ6_K, kSixBitTiles>>,
               multiply_panel<Int8Kernel<FormatQ2_K, kNeverUnpack>>,
               multiply_panel<Int8Kernel<FormatBytes, kNeverUnpack>>,

@@ -20,16 +20,16 @@ struct MadeModel {
   int64_t heads = 3;
   int64_t kv_heads = 1;
   int64_t head_size = 6;
-  int64_t window = 0;  // gemma3
+  int64_t window = 0;  // 0: none, which gemma cannot do without
   bool tied = true;
-  bool bias = false;  // on every matrix of a layer; llama
+  bool bias = false;  // on every matrix that the family may have one on
 };
 
 // config.json and model.safetensors.
 void write_hugging_face(const MadeModel& model, const formats::TestFolder& folder);
 
-// model.gguf without a tokenizer. The values are those of the Hugging Face form; q and k of llama,
-// which GGUF orders otherwise, are not reordered, so that family is another model there.
+// model.gguf without a tokenizer, with values like those of the Hugging Face form but another
+// model: rows of q and k are not reordered, and keys that a family may do without are left out.
 void write_gguf(const MadeModel& model, const formats::TestFolder& folder);
 
 }  // namespace lockstep::engine::testing

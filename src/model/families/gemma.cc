@@ -26,30 +26,6 @@ class Gemma final : public Decoder {
  public:
   using Decoder::Decoder;
 
-  Status bind(WeightBinder& binder) override {
-    const int rows = options().max_rows;
-    embedding_scale_ = std::sqrt(static_cast<float>(config_.hidden_size));
-    LOCKSTEP_ASSIGN_OR_RETURN(attention_, Attention::create(config_, device_, rows));
-    LOCKSTEP_ASSIGN_OR_RETURN(mlp_, GatedMlp::create(config_, device_, rows));
-    LOCKSTEP_ASSIGN_OR_RETURN(global_rope_, device_.prepare_rope(rope_spec(config_.rope, config_)));
-    LOCKSTEP_ASSIGN_OR_RETURN(local_rope_,
-                              device_.prepare_rope(rope_spec(config_.rope_local, config_)));
-    layout_ = attention_state(config_);
-    for (int i = 0; i < static_cast<int>(config_.layers); ++i) {
-      Layer l;
-      const int64_t hidden = config_.hidden_size;
-      LOCKSTEP_ASSIGN_OR_RETURN(l.attention_norm, binder.norm(i, kAttentionNormName, hidden));
-      LOCKSTEP_ASSIGN_OR_RETURN(l.attention, attention_->bind(binder, i));
-      LOCKSTEP_ASSIGN_OR_RETURN(l.post_attention_norm,
-                                binder.norm(i, kPostAttentionNormName, hidden));
-      LOCKSTEP_ASSIGN_OR_RETURN(l.mlp_norm, binder.norm(i, kMlpNormName, hidden));
-      LOCKSTEP_ASSIGN_OR_RETURN(l.mlp, mlp_->bind(binder, i));
-      LOCKSTEP_ASSIGN_OR_RETURN(l.post_mlp_norm, binder.norm(i, kPostMlpNormName, hidden));
-      layers_.push_back(std::move(l));
-    }
-    return ok_status();
-  }
-
  private:
   struct Layer {
     std::unique_ptr<device::Vector> attention_norm;  // [hidden]
@@ -60,6 +36,31 @@ class Gemma final : public Decoder {
     std::unique_ptr<device::Vector> post_mlp_norm;  // [hidden]
   };
 
+  Status bind(WeightBinder& binder) override {
+    embedding_scale_ = std::sqrt(static_cast<float>(config_.hidden_size));
+    LOCKSTEP_ASSIGN_OR_RETURN(global_rope_, device_.prepare_rope(rope_spec(config_.rope, config_)));
+    LOCKSTEP_ASSIGN_OR_RETURN(local_rope_,
+                              device_.prepare_rope(rope_spec(config_.rope_local, config_)));
+    layout_ = attention_state(config_);
+    for (int i = 0; i < static_cast<int>(config_.layers); ++i) {
+      Layer l;
+      const int64_t hidden = config_.hidden_size;
+      LOCKSTEP_ASSIGN_OR_RETURN(l.attention_norm, binder.norm(i, kAttentionNormName, hidden));
+      LOCKSTEP_ASSIGN_OR_RETURN(l.attention, attention_.bind(binder, i));
+      LOCKSTEP_ASSIGN_OR_RETURN(l.post_attention_norm,
+                                binder.norm(i, kPostAttentionNormName, hidden));
+      LOCKSTEP_ASSIGN_OR_RETURN(l.mlp_norm, binder.norm(i, kMlpNormName, hidden));
+      LOCKSTEP_ASSIGN_OR_RETURN(l.mlp, mlp_.bind(binder, i));
+      LOCKSTEP_ASSIGN_OR_RETURN(l.post_mlp_norm, binder.norm(i, kPostMlpNormName, hidden));
+      layers_.push_back(std::move(l));
+    }
+    return ok_status();
+  }
+  Status allocate_scratch() override {
+    LOCKSTEP_RETURN_IF_ERROR(attention_.allocate(options().max_rows));
+    return mlp_.allocate(options().max_rows);
+  }
+
   void layers(const device::StepView& step, device::PagePool& pool) override {
     device::Device& d = device_;
     for (size_t i = 0; i < layers_.size(); ++i) {
@@ -68,19 +69,19 @@ class Gemma final : public Decoder {
       const device::RopePlan& rope = local ? *local_rope_ : *global_rope_;
 
       d.rms_norm(step, RowSet::kAll, *x_, *l.attention_norm, eps_, *h_);
-      attention_->run(step, pool, layout_.layers[i], l.attention, rope, *h_);
+      attention_.run(step, pool, layout_.layers[i], l.attention, rope, *h_);
       d.rms_norm(step, RowSet::kAll, *h_, *l.post_attention_norm, eps_, *h_);
       d.add(step, *x_, *h_);
 
       d.rms_norm(step, RowSet::kAll, *x_, *l.mlp_norm, eps_, *h_);
-      mlp_->run(step, l.mlp, *h_);
+      mlp_.run(step, l.mlp, *h_);
       d.rms_norm(step, RowSet::kAll, *h_, *l.post_mlp_norm, eps_, *h_);
       d.add(step, *x_, *h_);
     }
   }
 
-  std::unique_ptr<Attention> attention_;
-  std::unique_ptr<GatedMlp> mlp_;
+  Attention attention_{config_, device_};
+  GatedMlp mlp_{config_, device_};
   std::unique_ptr<device::RopePlan> global_rope_;
   std::unique_ptr<device::RopePlan> local_rope_;
   std::vector<Layer> layers_;

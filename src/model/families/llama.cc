@@ -21,24 +21,6 @@ class Llama final : public Decoder {
  public:
   using Decoder::Decoder;
 
-  Status bind(WeightBinder& binder) override {
-    const int rows = options().max_rows;
-    LOCKSTEP_ASSIGN_OR_RETURN(attention_, Attention::create(config_, device_, rows));
-    LOCKSTEP_ASSIGN_OR_RETURN(mlp_, GatedMlp::create(config_, device_, rows));
-    LOCKSTEP_ASSIGN_OR_RETURN(rope_, device_.prepare_rope(rope_spec(config_.rope, config_)));
-    layout_ = attention_state(config_);
-    for (int i = 0; i < static_cast<int>(config_.layers); ++i) {
-      Layer l;
-      const int64_t hidden = config_.hidden_size;
-      LOCKSTEP_ASSIGN_OR_RETURN(l.attention_norm, binder.norm(i, kAttentionNormName, hidden));
-      LOCKSTEP_ASSIGN_OR_RETURN(l.attention, attention_->bind(binder, i));
-      LOCKSTEP_ASSIGN_OR_RETURN(l.mlp_norm, binder.norm(i, kMlpNormName, hidden));
-      LOCKSTEP_ASSIGN_OR_RETURN(l.mlp, mlp_->bind(binder, i));
-      layers_.push_back(std::move(l));
-    }
-    return ok_status();
-  }
-
  private:
   struct Layer {
     std::unique_ptr<device::Vector> attention_norm;  // [hidden]
@@ -47,23 +29,42 @@ class Llama final : public Decoder {
     GatedMlp::Weights mlp;
   };
 
+  Status bind(WeightBinder& binder) override {
+    LOCKSTEP_ASSIGN_OR_RETURN(rope_, device_.prepare_rope(rope_spec(config_.rope, config_)));
+    layout_ = attention_state(config_);
+    for (int i = 0; i < static_cast<int>(config_.layers); ++i) {
+      Layer l;
+      const int64_t hidden = config_.hidden_size;
+      LOCKSTEP_ASSIGN_OR_RETURN(l.attention_norm, binder.norm(i, kAttentionNormName, hidden));
+      LOCKSTEP_ASSIGN_OR_RETURN(l.attention, attention_.bind(binder, i));
+      LOCKSTEP_ASSIGN_OR_RETURN(l.mlp_norm, binder.norm(i, kMlpNormName, hidden));
+      LOCKSTEP_ASSIGN_OR_RETURN(l.mlp, mlp_.bind(binder, i));
+      layers_.push_back(std::move(l));
+    }
+    return ok_status();
+  }
+  Status allocate_scratch() override {
+    LOCKSTEP_RETURN_IF_ERROR(attention_.allocate(options().max_rows));
+    return mlp_.allocate(options().max_rows);
+  }
+
   void layers(const device::StepView& step, device::PagePool& pool) override {
     device::Device& d = device_;
     for (size_t i = 0; i < layers_.size(); ++i) {
       const Layer& l = layers_[i];
 
       d.rms_norm(step, RowSet::kAll, *x_, *l.attention_norm, eps_, *h_);
-      attention_->run(step, pool, layout_.layers[i], l.attention, *rope_, *h_);
+      attention_.run(step, pool, layout_.layers[i], l.attention, *rope_, *h_);
       d.add(step, *x_, *h_);
 
       d.rms_norm(step, RowSet::kAll, *x_, *l.mlp_norm, eps_, *h_);
-      mlp_->run(step, l.mlp, *h_);
+      mlp_.run(step, l.mlp, *h_);
       d.add(step, *x_, *h_);
     }
   }
 
-  std::unique_ptr<Attention> attention_;
-  std::unique_ptr<GatedMlp> mlp_;
+  Attention attention_{config_, device_};
+  GatedMlp mlp_{config_, device_};
   std::unique_ptr<device::RopePlan> rope_;
   std::vector<Layer> layers_;
 };

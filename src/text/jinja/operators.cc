@@ -192,6 +192,7 @@ StatusOr<std::optional<Value>> macro_attribute(const Macro& macro, std::string_v
   if (name == "name") return std::optional(Value::text(macro.name, Origin::kTemplate));
   if (name != "arguments") return std::optional<Value>();
   std::vector<Value> names;
+  names.reserve(macro.parameters.size());
   for (const std::string& parameter : macro.parameters) {
     names.push_back(Value::text(parameter, Origin::kTemplate));
   }

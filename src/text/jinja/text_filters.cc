@@ -204,9 +204,8 @@ StatusOr<std::optional<int64_t>> integer_of(std::string_view text, int base) {
   text = strip_left(strip_right(text));
   if (text.starts_with('+')) text.remove_prefix(1);
   int64_t value = 0;
-  const char* end = text.data() + text.size();
-  const auto parsed = std::from_chars(text.data(), end, value, base);
-  if (parsed.ptr != end || parsed.ec == std::errc::invalid_argument) {
+  const auto parsed = std::from_chars(text.data(), text.data() + text.size(), value, base);
+  if (parsed.ptr != text.data() + text.size() || parsed.ec == std::errc::invalid_argument) {
     return std::optional<int64_t>();
   }
   if (parsed.ec != std::errc()) return past_64_bits();
