@@ -29,7 +29,8 @@ StatusOr<std::vector<TokenId>> made_prompt(Vocabulary vocabulary, const TraceReq
   for (int i = 0; i < request.prompt_tokens; ++i) {
     CounterRng& rng = i < request.shared_tokens ? shared : own;
     const auto id = rng.below(static_cast<uint32_t>(vocabulary.size()));
-    LOCKSTEP_ASSIGN_OR_RETURN(out.emplace_back(), vocabulary.admit(id));
+    LOCKSTEP_ASSIGN_OR_RETURN(const TokenId token, vocabulary.admit(id));
+    out.push_back(token);
   }
   return out;
 }

@@ -18,7 +18,7 @@ using testing::made_prompt;
 using testing::Serving;
 
 std::unique_ptr<device::Device> cpu() {
-  return testing::make({.name = "cpu", .isa = "scalar", .threads = 1},
+  return testing::make({.name = "cpu", .isa = testing::device_kinds().back().isa, .threads = 1},
                        testing::profile_of(Arithmetic::kBF16));
 }
 
