@@ -179,6 +179,62 @@ TEST(TokenizerJson, BrokenPartsAreRefused) {
   expect_refused(parse_tokenizer_json(""), "");
 }
 
+TEST(TokenizerJson, UnigramVocabulariesAreListsOfTextsAndScores) {
+  Source source;
+  source.model = R"({"type":"Unigram","unk_id":0,"vocab":[["<unk>",0],["a",-1.5]],)"
+                 R"("byte_fallback":true})";
+  source.pre_tokenizer = R"({"type":"Sequence","pretokenizers":[{"type":"WhitespaceSplit"},)"
+                         R"({"type":"Metaspace"}]})";
+  source.decoder = R"({"type":"Metaspace"})";
+  const TokenizerSpec spec = parsed(source);
+  EXPECT_EQ(spec.model, TokenModel::kUnigram);
+  EXPECT_EQ(spec.token_texts[1], "a");
+  EXPECT_EQ(spec.scores, (std::vector<double>{0, -1.5}));
+  EXPECT_EQ(spec.unknown_id, 0);
+  EXPECT_EQ(spec.word_steps.size(), 2u);
+}
+
+TEST(TokenizerJson, BrokenUnigramVocabulariesAreRefused) {
+  const auto refuse_vocabulary = [](std::string_view vocabulary, std::string_view part) {
+    refuse({.model = fmt::format(R"({{"type":"Unigram","unk_id":0,"vocab":{}}})", vocabulary)},
+           part);
+  };
+  refuse_vocabulary("{}", "vocab");
+  refuse_vocabulary("[]", "unk_id");
+  refuse_vocabulary(R"(["a"])", "model.vocab[0] is 'a'");
+  refuse_vocabulary(R"([["a"]])", "model.vocab[0]");
+  refuse_vocabulary(R"([["a",-1,2]])", "model.vocab[0]");
+  refuse_vocabulary(R"([["a","b"]])", "model.vocab[0]");
+  refuse_vocabulary(R"([["a",1e99]])", "model.vocab[0]");
+  refuse_vocabulary(R"([[1,-1]])", "model.vocab[0]");
+  refuse({.model = R"({"type":"Unigram","unk_id":1,"vocab":[["a",-1]]})"}, "unk_id");
+  refuse({.model = R"({"type":"Unigram","unk_id":0,"vocab":[["a",-1]]})"}, "ByteLevel");
+}
+
+TEST(TokenizerJson, HugeIdsAndNumbersAreRefused) {
+  const char* const kHuge = "4611686018427387904";  // 2^62
+  refuse({.model = fmt::format(R"({{"vocab":{{"a":{}}},"merges":[]}})", kHuge)}, "vocab");
+  refuse({.added = fmt::format(R"([{{"id":{},"content":"b"}}])", kHuge)}, "added_tokens[0]");
+  refuse({.post_processor = fmt::format(R"({{"type":"RobertaProcessing","cls":["a",{}],)"
+                                        R"("sep":["a",0]}})",
+                                        kHuge)},
+         "cls");
+  refuse({.decoder = R"({"type":"Sequence","decoders":[{"type":"Fuse"},{"type":"Strip",)"
+                     R"("content":" ","start":9999,"stop":0}]})"},
+         "start");
+}
+
+TEST(TokenizerJson, PartsWithoutEndAreRefused) {
+  std::string nested = R"({"type":"NFC"})";
+  for (int depth = 0; depth < 8; ++depth) {
+    nested = R"({"type":"Sequence","normalizers":[)" + nested + "]}";
+  }
+  refuse({.normalizer = nested}, "deep");
+  std::string many = R"({"type":"NFC"})";
+  for (int i = 0; i < 100; ++i) many += R"(,{"type":"NFC"})";
+  refuse({.normalizer = R"({"type":"Sequence","normalizers":[)" + many + "]}"}, "101 members");
+}
+
 TEST(TokenizerJson, SurvivesCutsAndFlips) {
   const std::string good = Source{}.text();
   survive_cuts_and_flips(good, good.size(),

@@ -108,5 +108,21 @@ TEST(Regex, LimitCountsOverTheWholeRun) {
   EXPECT_GT(calls, 1);
 }
 
+TEST(Regex, AnchorsAreOfLinesAndCountsAsInOniguruma) {
+  EXPECT_EQ(*pcre2_from_oniguruma("a{,2}"), "a{0,2}");
+  EXPECT_EQ(*pcre2_from_oniguruma("a{1,3}b{x}"), "a{1,3}b{x}");
+  EXPECT_EQ(pcre2_from_oniguruma("a{1,3}+").status().code(), absl::StatusCode::kInvalidArgument);
+  const auto line_ends = Regex::create("\\s+$", Regex::Trust::kFile);
+  ASSERT_TRUE(line_ends.ok()) << line_ends.status();
+  const std::string text = "a  \n b  ";
+  RegexRun run(text.size());
+  std::vector<MatchSpan> matches;
+  ASSERT_TRUE(line_ends->find_all(text, run, matches).ok());
+  ASSERT_EQ(matches.size(), 2u);
+  EXPECT_EQ(matches[0].begin, 1u);
+  EXPECT_EQ(matches[0].end, 3u);
+  EXPECT_EQ(matches[1].end, text.size());
+}
+
 }  // namespace
 }  // namespace lockstep::text
