@@ -14,8 +14,8 @@ namespace lockstep::device {
 struct DeviceOptions {
   std::string name = "cpu";  // "cpu", "reference" or "cuda"
   Profile profile;
-  int threads = 1;  // of the CPU device
-  std::string isa;  // of the CPU device; empty: the best that this CPU has
+  int threads = 1;       // of the CPU device
+  std::string isa = {};  // of the CPU device; empty: the best that this CPU has
 };
 
 // The instruction sets that the CPU device can use here, the plainest first.

@@ -253,6 +253,8 @@ Status Engine::run(const sched::Plan& plan, std::vector<LogitUse>& uses) {
     if (!live.live->started) {
       live.live->started = true;
       live.live->usage.cached_tokens = work.first;
+      status_.cached_tokens += work.first;
+      status_.prompt_tokens += live.live->usage.prompt_tokens;
     }
     const auto index = static_cast<int32_t>(sequences.size());
     sequences.push_back({sequence.pages().tables()});

@@ -36,7 +36,9 @@ std::vector<TokenId> text_of(const LoadedModel& loaded) {
 
 void print_line(const verify::Path& path) {
   fmt::print("{:<40} {:>4} {:>9} {}  {:>6.1f} s  {}\n", path.name, path.requests,
-             path.passed() ? "all equal" : fmt::format("{} EQUAL", path.equal),
+             !path.taken     ? "NOT TAKEN"
+             : path.passed() ? "all equal"
+                             : fmt::format("{} EQUAL", path.equal),
              path.digest.substr(0, 16), path.seconds, path.note);
   std::fflush(stdout);
 }
@@ -82,7 +84,9 @@ Status verify_model(const VerifyFlags& flags) {
         loaded.profile.name(), formats::json_escaped(loaded.device->description()), failed == 0,
         paths);
   }
-  if (failed > 0) return data_loss("{} ways of serving changed the bytes of a reply", failed);
+  if (failed > 0)
+    return data_loss(
+        "{} ways of serving failed: bytes of a reply changed, or it could not be taken", failed);
   if (!flags.json) fmt::print("The same bytes however served.\n");
   return ok_status();
 }

@@ -2,6 +2,7 @@
 
 #include <algorithm>
 #include <chrono>
+#include <optional>
 
 #include "base/hash.h"
 #include "base/rng.h"
@@ -105,10 +106,12 @@ class Matrix {
   }
 
   // Each on an engine that has served nothing before.
-  StatusOr<Replies> served_alone(Instance instance, std::span<const RequestFields> requests) const {
+  StatusOr<Replies> served_alone(Instance instance, std::span<const RequestFields> requests,
+                                 std::optional<ServingOptions> options = {}) const {
     Replies replies;
     for (const RequestFields& fields : requests) {
-      LOCKSTEP_ASSIGN_OR_RETURN(Serving serving, Serving::create(instance, room()));
+      LOCKSTEP_ASSIGN_OR_RETURN(Serving serving,
+                                Serving::create(instance, options.value_or(room())));
       LOCKSTEP_ASSIGN_OR_RETURN(const auto stream, serving.submit(fields));
       LOCKSTEP_RETURN_IF_ERROR(serving.run());
       Replies one;
@@ -183,8 +186,10 @@ class Matrix {
     Requests requests;
     const int most = std::min(2 * kPagePositions, sizes_.most_prompt - kPagePositions);
     const int reply = std::min(4, sizes_.most_reply);
+    const std::vector<TokenId> whole = prompt(7, most + kPagePositions);
     for (int offset = 0; most > 0 && offset <= kPagePositions; ++offset) {
-      requests.push_back(fields_of(prompt(7, most + offset), reply, offset % 2 == 1, 5));
+      std::vector<TokenId> part(whole.begin(), whole.begin() + most + offset);
+      requests.push_back(fields_of(std::move(part), reply, offset % 2 == 1, 5));
     }
     LOCKSTEP_ASSIGN_OR_RETURN(const Replies expected, served_alone(instance_, requests));
     const auto serve = [&](Path& out) -> StatusOr<Replies> {
@@ -192,23 +197,33 @@ class Matrix {
       LOCKSTEP_RETURN_IF_ERROR(served_together(serving, std::span(requests).last(1)).status());
       auto replies = served_together(serving, requests);
       out.note = fmt::format("{} prompt tokens found", serving.status().cached_tokens);
+      out.taken = serving.status().cached_tokens > 0;
       return replies;
     };
     return requests.empty() ? ok_status()
                             : path("prefix hit at every page offset", expected, serve);
   }
 
+  // Replies that outgrow the pages that they started with, in a pool that is full from the start.
   Status preempted() {
+    Requests requests;
+    const int reply = std::min(kPagePositions + 8, instance_.model.max_positions() / 2);
+    for (int i = 0; i < 8; ++i) {
+      requests.push_back(fields_of(prompt(i, std::min(kPagePositions - 2, sizes_.most_prompt)),
+                                   reply, i % 2 == 1, static_cast<uint64_t>(i)));
+    }
+    ServingOptions options{.max_positions = kPagePositions + reply};
+    LOCKSTEP_ASSIGN_OR_RETURN(const Replies expected, served_alone(instance_, requests, options));
+    options.max_sequences = 8;
+    options.sequences_of_pages = 1;
     const auto serve = [&](Path& out) -> StatusOr<Replies> {
-      ServingOptions options = room();
-      options.max_sequences = 16;
-      options.sequences_of_pages = 2;
       LOCKSTEP_ASSIGN_OR_RETURN(Serving serving, Serving::create(instance_, options));
-      auto replies = served_together(serving, requests_);
+      auto replies = served_together(serving, requests);
       out.note = fmt::format("{} preemptions", serving.status().preemptions);
+      out.taken = serving.status().preemptions > 0;
       return replies;
     };
-    return path("too few pages, preempted and resumed", expected_, serve);
+    return path("too few pages, preempted and resumed", expected, serve);
   }
 
   Status forked() {

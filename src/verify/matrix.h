@@ -44,8 +44,9 @@ struct Path {
   int equal = 0;       // to the same request alone
   std::string digest;  // XXH3 over all replies; equal to that of the same requests alone
   std::string note;    // "14 preemptions"
+  bool taken = true;   // the way was the one named: there were preemptions, or hits
   double seconds = 0;
-  bool passed() const { return requests > 0 && equal == requests; }
+  bool passed() const { return taken && requests > 0 && equal == requests; }
 };
 
 using OnPath = std::function<void(const Path&)>;
