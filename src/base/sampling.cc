@@ -1,5 +1,7 @@
 #include "base/sampling.h"
 
+#include "base/rng.h"
+
 namespace lockstep {
 
 StatusOr<SamplingParams> SamplingParams::create(const SamplingFields& fields) {
@@ -27,6 +29,11 @@ StatusOr<SamplingParams> SamplingParams::create(const SamplingFields& fields) {
   out.min_p_ = static_cast<float>(fields.min_p);
   out.seed_ = fields.seed;
   return out;
+}
+
+uint64_t choice_seed(uint64_t seed, int choice) {
+  if (choice == 0) return seed;
+  return mix64(seed + kGoldenGamma * static_cast<uint64_t>(choice));
 }
 
 }  // namespace lockstep

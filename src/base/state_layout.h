@@ -46,4 +46,12 @@ struct PageId {
   friend bool operator==(PageId a, PageId b) = default;
 };
 
+// The first `positions` of one page, in every layer of the group; those behind are not defined.
+struct PageCopy {
+  int group = 0;
+  PageId from;
+  PageId to;
+  int positions = 0;
+};
+
 }  // namespace lockstep

@@ -15,7 +15,7 @@ namespace lockstep::chat {
 
 struct TerminalOptions {
   std::string system;  // empty: none
-  SamplingParams sampling = SamplingParams::greedy();
+  SamplingFields sampling;
   std::vector<TokenId> stop_ids;
   int max_tokens = 0;  // of one reply
 };

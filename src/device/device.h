@@ -176,8 +176,8 @@ struct StepSequence {
 struct StepInput {
   std::span<const StepRow> rows;
   std::span<const StepSequence> sequences;
-  std::span<const int32_t> logit_rows;       // indices into rows: which rows reach the head
-  std::span<const SamplingParams> sampling;  // one a logit row, or empty: nothing is sampled
+  std::span<const int32_t> logit_rows;    // indices into rows: which rows reach the head
+  std::span<const RowSampling> sampling;  // one a logit row, or empty: nothing is sampled
 };
 
 // Device-visible form of a StepInput; valid until the next begin_step. Opaque to models.
@@ -232,10 +232,17 @@ class Device {
   virtual StatusOr<std::unique_ptr<LinearPlan>> prepare(std::span<const LinearWeight> stacked) = 0;
   virtual StatusOr<std::unique_ptr<RopePlan>> prepare_rope(const RopeSpec& spec) = 0;
 
+  // Bytes of one page of a group; invalid_argument where its geometry cannot be held.
+  virtual StatusOr<int64_t> page_bytes(const LayerGroup& group) const = 0;
+
   // One entry of pages_per_group a group. Pages are not zeroed: no kernel reads a position that its
   // sequence has not appended.
   virtual StatusOr<std::unique_ptr<PagePool>> alloc_pages(const StateLayout& layout,
                                                           std::span<const int> pages_per_group) = 0;
+
+  // Before the step whose rows write into the copies. In order: a page may be read by one copy and
+  // written by a later one.
+  virtual void copy_pages(PagePool& pool, std::span<const PageCopy> copies) = 0;
 
   // -- A step.
 

@@ -213,8 +213,8 @@ TEST_P(EveryDevice, ASampledTokenFeedsTheNextStep) {
   const auto rows = device_->alloc(4, 7).value();
   const auto logits = device_->alloc(4, 7).value();
   const std::vector<StepSequence> sequences(3);
-  const std::vector<SamplingParams> sampling(
-      2, SamplingParams::create({.temperature = 2.0, .seed = 5}).value());
+  const std::vector<RowSampling> sampling(
+      2, {.params = SamplingParams::create({.temperature = 2.0, .seed = 5}).value(), .edits = {}});
 
   const std::vector<StepRow> first = {
       {.sequence = 0, .position = 3, .token = RowToken::of(token(4))},

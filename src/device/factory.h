@@ -3,6 +3,7 @@
 
 #include <memory>
 #include <string>
+#include <vector>
 
 #include "base/profile.h"
 #include "base/status.h"
@@ -13,8 +14,12 @@ namespace lockstep::device {
 struct DeviceOptions {
   std::string name = "cpu";  // "cpu", "reference" or "cuda"
   Profile profile;
-  int threads = 1;  // of the CPU device
+  int threads = 1;       // of the CPU device
+  std::string isa = {};  // of the CPU device; empty: the best that this CPU has
 };
+
+// The instruction sets that the CPU device can use here, the plainest first.
+std::vector<std::string> cpu_isas();
 
 // invalid_argument for another name, or options that the device refuses; unimplemented for a device
 // that this build or version does not have.

@@ -8,6 +8,7 @@
 
 #include "base/math.h"
 #include "base/rng.h"
+#include "device/logit_edits.h"
 
 namespace lockstep::device {
 namespace {
@@ -181,6 +182,16 @@ TokenId sample_row(std::span<const float> logits, const SamplingParams& params, 
   Draw draw(params.seed(), position);
   for (const Candidate& c : ids) draw.offer(c.id, c.logit / temperature);
   return SampledToken::from_logit_index(draw.best());
+}
+
+TokenId sample_row(std::span<const float> logits, const RowSampling& sampling, int32_t position,
+                   ExpRow exp) {
+  if (sampling.edits.none()) return sample_row(logits, sampling.params, position, exp);
+  std::vector<float> edited(logits.begin(), logits.end());
+  apply_edits(sampling.edits, edited);
+  const TokenId token = sample_row(edited, sampling.params, position, exp);
+  if (!std::isnan(edited[static_cast<size_t>(token.value())])) return token;
+  return last_resort(sampling.edits, static_cast<int32_t>(edited.size()));
 }
 
 }  // namespace lockstep::device

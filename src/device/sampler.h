@@ -22,4 +22,8 @@ void exp_row(float* x, int64_t n);
 TokenId sample_row(std::span<const float> logits, const SamplingParams& params, int32_t position,
                    ExpRow exp = exp_row);
 
+// The same after the row's edits, which are made to a copy.
+TokenId sample_row(std::span<const float> logits, const RowSampling& sampling, int32_t position,
+                   ExpRow exp = exp_row);
+
 }  // namespace lockstep::device

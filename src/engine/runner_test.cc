@@ -72,7 +72,7 @@ TEST_F(RunnerTest, PromptThatFillsTheContextGetsOneToken) {
 TEST_F(RunnerTest, WhatCannotBeServedIsRefusedWithNumbers) {
   expect_refused(runner_->generate({}, tokens(1)), "empty");
   expect_refused(runner_->generate(prompt(kContext + 1), tokens(1)), "41 tokens");
-  expect_refused(runner_->generate(prompt(1), tokens(0)), "at least 1");
+  expect_refused(runner_->generate(prompt(1), tokens(0)), "max_tokens 0");
   const auto ignore = [](int, std::span<const float>) { return ok_status(); };
   expect_refused(runner_->score(prompt(kContext + 1), ignore), "41 tokens");
 }
@@ -85,11 +85,12 @@ TEST_F(RunnerTest, OptionsOutsideTheModelAreRefused) {
 }
 
 TEST_F(RunnerTest, CommonPrefixIsComputedOnce) {
-  EXPECT_EQ(generate(20, tokens(1)).reused_tokens, 0);
-  EXPECT_EQ(generate(30, tokens(1)).reused_tokens, 20);
-  EXPECT_EQ(generate(10, tokens(1)).reused_tokens, 9);  // the last one's logits are needed
+  runner_ = runner({.max_positions = 100, .chunk_rows = 0}).value();
+  EXPECT_EQ(generate(40, tokens(1)).reused_tokens, 0);
+  EXPECT_EQ(generate(70, tokens(1)).reused_tokens, kPagePositions);
+  EXPECT_EQ(generate(64, tokens(1)).reused_tokens, 32);  // the last one's logits are needed
   runner_->clear();
-  EXPECT_EQ(generate(10, tokens(1)).reused_tokens, 0);
+  EXPECT_EQ(generate(70, tokens(1)).reused_tokens, 0);
 }
 
 TEST_F(RunnerTest, ReplyCancelledBeforeItsPromptHasNoTokensAndLeavesNoTrace) {

@@ -18,6 +18,7 @@ void add_logits(CLI::App& app, Action& action);
 void add_inspect(CLI::App& app, Action& action);
 void add_bench(CLI::App& app, Action& action);
 void add_tokenize(CLI::App& app, Action& action);
+void add_verify(CLI::App& app, Action& action);
 
 // A whole number from `low` to `high`; the help shows the default alone.
 template <class T>

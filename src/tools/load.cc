@@ -93,7 +93,8 @@ StatusOr<LoadedModel> load_model(const LoadFlags& flags, const model::BuildOptio
   LOCKSTEP_ASSIGN_OR_RETURN(loaded.profile, choose_profile(flags, *loaded.checkpoint));
   LOCKSTEP_ASSIGN_OR_RETURN(loaded.device, device::make_device({.name = flags.device,
                                                                 .profile = loaded.profile,
-                                                                .threads = flags.threads}));
+                                                                .threads = flags.threads,
+                                                                .isa = flags.isa}));
   auto model = model::build_model(*loaded.checkpoint, *loaded.device, options);
   if (!model.ok()) return annotate(model.status(), path);
   loaded.model = *std::move(model);

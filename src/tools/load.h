@@ -33,6 +33,7 @@ struct LoadFlags {
   std::string profile;
   std::string kv_type;
   std::string device = "cpu";
+  std::string isa = {};  // of the CPU device; no flag: for `verify`
 };
 
 struct LoadedModel {

@@ -44,6 +44,7 @@ int main(int argc, char** argv) {
   add_inspect(app, action);
   add_bench(app, action);
   add_tokenize(app, action);
+  add_verify(app, action);
   try {
     app.parse(argc, argv);
   } catch (const CLI::Success& help_or_version) {

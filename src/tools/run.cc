@@ -197,7 +197,8 @@ Status run(const RunFlags& flags) {
 
   const SamplingFields fields = sampling_fields(flags, loaded.checkpoint->generation());
   engine::GenerateRequest request;
-  LOCKSTEP_ASSIGN_OR_RETURN(request.sampling, SamplingParams::create(fields));
+  LOCKSTEP_RETURN_IF_ERROR(SamplingParams::create(fields).status());
+  request.sampling = fields;
   if (fields.temperature > 0) fmt::print(stderr, "sampling with seed {}\n", fields.seed);
   if (!flags.ignore_eos) {
     LOCKSTEP_ASSIGN_OR_RETURN(request.stop_ids,

@@ -99,6 +99,10 @@ void CheckDevice::Step::assign(const StepView& first, const StepView& second) {
   logit_rows_ = first.logit_rows();
 }
 
+void CheckDevice::copy_pages(PagePool& pool, std::span<const PageCopy> copies) {
+  for (int i : {0, 1}) devices_[i]->copy_pages(side(i, pool), copies);
+}
+
 const StepView& CheckDevice::begin_step(const StepInput& input) {
   step_.assign(devices_[0]->begin_step(input), devices_[1]->begin_step(input));
   ops_ = 0;

@@ -22,9 +22,13 @@ class CheckDevice : public Device {
   StatusOr<std::unique_ptr<Vector>> upload(std::span<const float> values) override;
   StatusOr<std::unique_ptr<LinearPlan>> prepare(std::span<const LinearWeight> stacked) override;
   StatusOr<std::unique_ptr<RopePlan>> prepare_rope(const RopeSpec& spec) override;
+  StatusOr<int64_t> page_bytes(const LayerGroup& group) const override {
+    return devices_[0]->page_bytes(group);
+  }
   StatusOr<std::unique_ptr<PagePool>> alloc_pages(const StateLayout& layout,
                                                   std::span<const int> pages_per_group) override;
 
+  void copy_pages(PagePool& pool, std::span<const PageCopy> copies) override;
   const StepView& begin_step(const StepInput& input) override;
   // internal_error with the first difference, after the inner devices' own errors.
   Status end_step() override;

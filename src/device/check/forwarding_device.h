@@ -26,11 +26,17 @@ class ForwardingDevice : public Device {
   StatusOr<std::unique_ptr<RopePlan>> prepare_rope(const RopeSpec& spec) override {
     return inner_.prepare_rope(spec);
   }
+  StatusOr<int64_t> page_bytes(const LayerGroup& group) const override {
+    return inner_.page_bytes(group);
+  }
   StatusOr<std::unique_ptr<PagePool>> alloc_pages(const StateLayout& layout,
                                                   std::span<const int> pages_per_group) override {
     return inner_.alloc_pages(layout, pages_per_group);
   }
 
+  void copy_pages(PagePool& pool, std::span<const PageCopy> copies) override {
+    inner_.copy_pages(pool, copies);
+  }
   const StepView& begin_step(const StepInput& input) override { return inner_.begin_step(input); }
   Status end_step() override { return inner_.end_step(); }
 

@@ -42,11 +42,17 @@ class CpuDevice final : public Device {
   StatusOr<std::unique_ptr<RopePlan>> prepare_rope(const RopeSpec& spec) override {
     return std::make_unique<CpuRopePlan>(spec);
   }
+  StatusOr<int64_t> page_bytes(const LayerGroup& group) const override {
+    return CpuPagePool::page_bytes(group, profile_.kv);
+  }
   StatusOr<std::unique_ptr<PagePool>> alloc_pages(const StateLayout& layout,
                                                   std::span<const int> pages_per_group) override {
     return CpuPagePool::create(layout, pages_per_group, profile_.kv);
   }
 
+  void copy_pages(PagePool& pool, std::span<const PageCopy> copies) override {
+    for (const PageCopy& copy : copies) static_cast<CpuPagePool&>(pool).copy(copy);
+  }
   const StepView& begin_step(const StepInput& input) override {
     step_.assign(input, sampled_);
     drawn_.clear();
@@ -259,7 +265,7 @@ void CpuDevice::soft_cap(const StepView& step, float cap, View x) {
 void CpuDevice::sample(const StepView& view, View logits) {
   const CpuStep& step = cast(view);
   const Rows from(logits);
-  const std::span<const SamplingParams> sampling = step.sampling();
+  const std::span<const RowSampling> sampling = step.sampling();
   drawn_.assign(sampling.size(), SampledToken::from_logit_index(0));
   for_rows(static_cast<int>(sampling.size()), from.width, [&](int j) {
     const auto i = static_cast<size_t>(j);

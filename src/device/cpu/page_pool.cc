@@ -1,6 +1,8 @@
 #include "device/cpu/page_pool.h"
 
+#include <cstring>
 #include <limits>
+#include <optional>
 
 #include "base/checked.h"
 
@@ -18,8 +20,7 @@ bool within(int value, int largest) { return 1 <= value && value <= largest; }
 
 }  // namespace
 
-StatusOr<CpuPagePool::Group> CpuPagePool::create_group(const LayerGroup& group, int pages,
-                                                       KvType type) {
+StatusOr<CpuPagePool::Group> CpuPagePool::lay_out(const LayerGroup& group, KvType type) {
   if (!within(group.k_head_size, kMaxHeadSize) || group.k_head_size % 2 != 0 ||
       !within(group.v_head_size, kMaxHeadSize) || !within(group.kv_heads, kMaxCount) ||
       !within(group.layers, kMaxCount)) {
@@ -34,20 +35,30 @@ StatusOr<CpuPagePool::Group> CpuPagePool::create_group(const LayerGroup& group, 
   const int64_t v_bytes = round_up(group.k_head_size * kPageKeys * element, kAlignment);
   const int64_t head_bytes = v_bytes + round_up(v_columns * kPageKeys * element, kAlignment);
   const int64_t layer_bytes = head_bytes * group.kv_heads;
-  const int64_t page_bytes = layer_bytes * group.layers;
-  const uint64_t factors[] = {static_cast<uint64_t>(page_bytes), static_cast<uint64_t>(pages)};
-  const std::optional<uint64_t> bytes = checked_product(factors);
-  if (!bytes || *bytes > static_cast<uint64_t>(std::numeric_limits<ptrdiff_t>::max())) {
-    return resource_exhausted("K/V pages: {} of {} bytes are more than can be addressed", pages,
-                              page_bytes);
-  }
-  LOCKSTEP_ASSIGN_OR_RETURN(Memory memory, Memory::map(*bytes, "K/V pages", PageSize::kHuge));
-  return Group{.memory = std::move(memory),
+  return Group{.memory = std::nullopt,
                .v_bytes = v_bytes,
                .head_bytes = head_bytes,
                .layer_bytes = layer_bytes,
-               .page_bytes = page_bytes,
+               .page_bytes = layer_bytes * group.layers,
                .v_columns = static_cast<int>(v_columns)};
+}
+
+StatusOr<int64_t> CpuPagePool::page_bytes(const LayerGroup& group, KvType type) {
+  LOCKSTEP_ASSIGN_OR_RETURN(const Group laid_out, lay_out(group, type));
+  return laid_out.page_bytes;
+}
+
+StatusOr<CpuPagePool::Group> CpuPagePool::create_group(const LayerGroup& group, int pages,
+                                                       KvType type) {
+  LOCKSTEP_ASSIGN_OR_RETURN(Group out, lay_out(group, type));
+  const uint64_t factors[] = {static_cast<uint64_t>(out.page_bytes), static_cast<uint64_t>(pages)};
+  const std::optional<uint64_t> bytes = checked_product(factors);
+  if (!bytes || *bytes > static_cast<uint64_t>(std::numeric_limits<ptrdiff_t>::max())) {
+    return resource_exhausted("K/V pages: {} of {} bytes are more than can be addressed", pages,
+                              out.page_bytes);
+  }
+  LOCKSTEP_ASSIGN_OR_RETURN(out.memory, Memory::map(*bytes, "K/V pages", PageSize::kHuge));
+  return out;
 }
 
 StatusOr<std::unique_ptr<CpuPagePool>> CpuPagePool::create(const StateLayout& layout,
@@ -64,10 +75,17 @@ StatusOr<std::unique_ptr<CpuPagePool>> CpuPagePool::create(const StateLayout& la
       new CpuPagePool(layout, {pages_per_group.begin(), pages_per_group.end()}, std::move(groups)));
 }
 
+void CpuPagePool::copy(const PageCopy& copy) {
+  const Group& group = groups_[static_cast<size_t>(copy.group)];
+  std::byte* const base = group.memory->data();
+  std::memcpy(base + copy.to.value * group.page_bytes, base + copy.from.value * group.page_bytes,
+              static_cast<size_t>(group.page_bytes));
+}
+
 KvPages CpuPagePool::pages_of(StateLayer layer) const {
   const Group& group = groups_[static_cast<size_t>(layer.group)];
   const LayerGroup& shape = group_of(layer);
-  return {.base = group.memory.data() + layer.index * group.layer_bytes,
+  return {.base = group.memory->data() + layer.index * group.layer_bytes,
           .page_bytes = group.page_bytes,
           .head_bytes = group.head_bytes,
           .v_bytes = group.v_bytes,

@@ -5,6 +5,7 @@
 #pragma once
 
 #include <memory>
+#include <optional>
 #include <span>
 #include <vector>
 
@@ -24,6 +25,10 @@ class CpuPagePool : public PagePool {
                                                        std::span<const int> pages_per_group,
                                                        KvType type);
 
+  static StatusOr<int64_t> page_bytes(const LayerGroup& group, KvType type);
+
+  void copy(const PageCopy& copy);
+
   // REQUIRES a layer of the pool's layout.
   KvPages pages_of(StateLayer layer) const;
   const LayerGroup& group_of(StateLayer layer) const {
@@ -32,13 +37,15 @@ class CpuPagePool : public PagePool {
 
  private:
   struct Group {
-    Memory memory;
+    std::optional<Memory> memory;
     ptrdiff_t v_bytes;
     ptrdiff_t head_bytes;
     ptrdiff_t layer_bytes;
     ptrdiff_t page_bytes;
     int v_columns;
   };
+  // All but the memory.
+  static StatusOr<Group> lay_out(const LayerGroup& group, KvType type);
   static StatusOr<Group> create_group(const LayerGroup& group, int pages, KvType type);
 
   CpuPagePool(StateLayout layout, std::vector<int> pages, std::vector<Group> groups)

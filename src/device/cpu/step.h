@@ -27,7 +27,7 @@ class CpuStep final : public StepView {
   std::span<const int32_t> positions() const { return positions_; }  // [rows]
   std::span<const int32_t> row_sequences() const { return row_sequences_; }
   std::span<const int32_t> logit_row_indices() const { return logit_row_indices_; }
-  std::span<const SamplingParams> sampling() const { return sampling_; }
+  std::span<const RowSampling> sampling() const { return sampling_; }
 
   // Page ids of a sequence in a group, entry i for positions [32 i, 32 i + 32).
   const int32_t* page_table(int sequence, int group) const {
@@ -45,7 +45,7 @@ class CpuStep final : public StepView {
   std::vector<int32_t> positions_;
   std::vector<int32_t> row_sequences_;
   std::vector<int32_t> logit_row_indices_;
-  std::vector<SamplingParams> sampling_;
+  std::vector<RowSampling> sampling_;
   std::vector<int32_t> tables_;
   std::vector<size_t> table_starts_;
   int groups_ = 0;

@@ -1,5 +1,6 @@
 #include "device/reference/pages.h"
 
+#include <algorithm>
 #include <new>
 
 #include "base/checked.h"
@@ -47,6 +48,25 @@ StatusOr<std::unique_ptr<ReferencePages>> ReferencePages::create(
   }
   return std::unique_ptr<ReferencePages>(new ReferencePages(
       layout, {pages_per_group.begin(), pages_per_group.end()}, std::move(groups)));
+}
+
+StatusOr<int64_t> ReferencePages::page_bytes(const LayerGroup& group) {
+  LOCKSTEP_RETURN_IF_ERROR(check_group(group, 0));
+  return int64_t{4} * kPagePositions * group.layers * group.kv_heads *
+         (group.k_head_size + group.v_head_size);
+}
+
+void ReferencePages::copy(const PageCopy& copy) {
+  const LayerGroup& group = layout().groups[copy.group];
+  for (int layer = 0; layer < group.layers; ++layer) {
+    const StateLayer at{.group = copy.group, .index = layer};
+    for (int slot = 0; slot < copy.positions; ++slot) {
+      for (int head = 0; head < group.kv_heads; ++head) {
+        std::copy_n(k(at, copy.from, slot, head), group.k_head_size, k(at, copy.to, slot, head));
+        std::copy_n(v(at, copy.from, slot, head), group.v_head_size, v(at, copy.to, slot, head));
+      }
+    }
+  }
 }
 
 ReferencePages::ReferencePages(StateLayout layout, std::vector<int> pages,

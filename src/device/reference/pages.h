@@ -14,6 +14,10 @@ class ReferencePages : public PagePool {
   static StatusOr<std::unique_ptr<ReferencePages>> create(const StateLayout& layout,
                                                           std::span<const int> pages_per_group);
 
+  static StatusOr<int64_t> page_bytes(const LayerGroup& group);
+
+  void copy(const PageCopy& copy);
+
   // The vector of one head at one slot (position within the page).
   float* k(StateLayer layer, PageId page, int slot, int head);
   float* v(StateLayer layer, PageId page, int slot, int head);

@@ -74,7 +74,7 @@ class ReferenceStep : public StepView {
   std::vector<int32_t> tokens;
   std::vector<std::vector<std::vector<PageId>>> tables;  // [sequence][group][page index]
   std::vector<int32_t> logit_rows;
-  std::vector<SamplingParams> sampling;
+  std::vector<RowSampling> sampling;
 };
 
 const ReferenceStep& from(const StepView& step) { return static_cast<const ReferenceStep&>(step); }
@@ -143,11 +143,17 @@ class ReferenceDevice : public Device {
     return std::make_unique<ReferenceRope>(spec);
   }
 
+  StatusOr<int64_t> page_bytes(const LayerGroup& group) const override {
+    return reference::ReferencePages::page_bytes(group);
+  }
   StatusOr<std::unique_ptr<PagePool>> alloc_pages(const StateLayout& layout,
                                                   std::span<const int> pages_per_group) override {
     return ReferencePages::create(layout, pages_per_group);
   }
 
+  void copy_pages(PagePool& pool, std::span<const PageCopy> copies) override {
+    for (const PageCopy& copy : copies) static_cast<reference::ReferencePages&>(pool).copy(copy);
+  }
   const StepView& begin_step(const StepInput& input) override {
     step_.assign(input, sampled_);
     sampled_.clear();
