@@ -6,6 +6,7 @@
 #include <cctype>
 #include <string>
 #include <string_view>
+#include <vector>
 
 #include "base/text.h"
 #include "text/regex.h"
@@ -41,6 +42,7 @@ class Translator {
 
   StatusOr<std::string> run() {
     while (!rest_.empty()) {
+      begin_item();
       if (rest_[0] == '\\') {
         LOCKSTEP_RETURN_IF_ERROR(escape(/*in_class=*/false));
       } else if (rest_[0] == '[') {
@@ -70,6 +72,19 @@ class Translator {
     rest_.remove_prefix(bytes);
   }
 
+  // Remembers where in out_ the item begins that a count would repeat.
+  void begin_item() {
+    const char c = rest_[0];
+    const bool goes_on = (static_cast<unsigned char>(c) & 0xc0) == 0x80;  // of a UTF-8 character
+    if (goes_on || c == '*' || c == '+' || c == '?' || c == '{') return;
+    item_ = out_.size();
+    if (c == '(') open_groups_.push_back(item_);
+    if (c == ')' && !open_groups_.empty()) {
+      item_ = open_groups_.back();
+      open_groups_.pop_back();
+    }
+  }
+
   Status group() {
     if (rest_.size() < 2 || (rest_[1] != '?' && rest_[1] != '*')) {
       copy(1);
@@ -95,12 +110,17 @@ class Translator {
       copy(1);
       return ok_status();
     }
-    if (end + 1 < rest_.size() && (rest_[end + 1] == '+' || rest_[end + 1] == '?')) {
+    const char next = end + 1 < rest_.size() ? rest_[end + 1] : '\0';
+    if (next == '?') {
       return invalid_argument("{} repeats a count; put the first into a group",
                               quote_text(rest_.substr(0, end + 2)));
     }
     replace(1, inside.starts_with(',') ? "{0" : "{");
     copy(end);
+    if (next == '+') {  // repeats what is counted; to PCRE2 it would forbid giving back
+      out_.insert(item_, "(?:");
+      out_ += ')';
+    }
     return ok_status();
   }
 
@@ -232,6 +252,8 @@ class Translator {
 
   std::string_view rest_;
   std::string out_;
+  size_t item_ = 0;
+  std::vector<size_t> open_groups_;
 };
 
 }  // namespace

@@ -111,7 +111,7 @@ TEST(Regex, LimitCountsOverTheWholeRun) {
 TEST(Regex, AnchorsAreOfLinesAndCountsAsInOniguruma) {
   EXPECT_EQ(*pcre2_from_oniguruma("a{,2}"), "a{0,2}");
   EXPECT_EQ(*pcre2_from_oniguruma("a{1,3}b{x}"), "a{1,3}b{x}");
-  EXPECT_EQ(pcre2_from_oniguruma("a{1,3}+").status().code(), absl::StatusCode::kInvalidArgument);
+  EXPECT_EQ(pcre2_from_oniguruma("a{1,3}?").status().code(), absl::StatusCode::kInvalidArgument);
   const auto line_ends = Regex::create("\\s+$", Regex::Trust::kFile);
   ASSERT_TRUE(line_ends.ok()) << line_ends.status();
   const std::string text = "a  \n b  ";
@@ -122,6 +122,15 @@ TEST(Regex, AnchorsAreOfLinesAndCountsAsInOniguruma) {
   EXPECT_EQ(matches[0].begin, 1u);
   EXPECT_EQ(matches[0].end, 3u);
   EXPECT_EQ(matches[1].end, text.size());
+}
+
+TEST(Regex, PlusBehindACountRepeatsWhatWasCounted) {
+  EXPECT_EQ(*pcre2_from_oniguruma("xa{1,3}+y"), "x(?:a{1,3})+y");
+  EXPECT_EQ(*pcre2_from_oniguruma("x(a|(b)){2}+"), "x(?:(a|(b)){2})+");
+  EXPECT_EQ(*pcre2_from_oniguruma("[ab]{,2}+"), "(?:[ab]{0,2})+");
+  EXPECT_EQ(*pcre2_from_oniguruma("a\xc3\xa9{2}+"), "a(?:\xc3\xa9{2})+");
+  EXPECT_THAT(matches("\\p{N}{1,3}+", "1234567 ab12345"), ElementsAre("1234567", "12345"));
+  EXPECT_THAT(matches("[0-9]{2,3}+", "1234567"), ElementsAre("123456"));
 }
 
 }  // namespace
