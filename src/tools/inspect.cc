@@ -4,6 +4,7 @@
 #include "base/checked.h"
 #include "base/profile.h"
 #include "formats/checkpoint.h"
+#include "formats/safetensors.h"
 #include "tools/commands.h"
 
 namespace lockstep::tools {
@@ -42,11 +43,10 @@ void print_geometry(const formats::ModelConfig& c) {
   fmt::print("positions     {}\n", c.max_positions);
 }
 
-Status print_tensors(const formats::Checkpoint& checkpoint, bool each) {
+void print_tensors(std::span<const formats::NamedTensor> tensors, int64_t file_bytes, bool each) {
   std::map<std::string_view, TypeTotal> totals;
   int64_t parameters = 0;
-  for (const std::string& name : checkpoint.tensor_names()) {
-    LOCKSTEP_ASSIGN_OR_RETURN(const TensorView view, checkpoint.tensor(name));
+  for (const auto& [name, view] : tensors) {
     TypeTotal& total = totals[dtype_name(view.dtype)];
     ++total.tensors;
     total.bytes += view.bytes.size();
@@ -56,11 +56,50 @@ Status print_tensors(const formats::Checkpoint& checkpoint, bool each) {
       fmt::print("  {:<48} {:<5} {}\n", name, dtype_name(view.dtype), shape_string(view.shape));
   }
   fmt::print("parameters    {:.1f} M in {:.1f} MB on disk\n", static_cast<double>(parameters) / 1e6,
-             static_cast<double>(checkpoint.file_bytes()) / 1e6);
+             static_cast<double>(file_bytes) / 1e6);
   for (const auto& [type, total] : totals) {
     fmt::print("  {:<5} {:>5} tensors {:>10.1f} M elements {:>10.1f} MB\n", type, total.tensors,
                static_cast<double>(total.elements) / 1e6, static_cast<double>(total.bytes) / 1e6);
   }
+}
+
+StatusOr<std::vector<formats::NamedTensor>> tensors_of(const formats::Checkpoint& checkpoint) {
+  std::vector<formats::NamedTensor> out;
+  for (const std::string& name : checkpoint.tensor_names()) {
+    LOCKSTEP_ASSIGN_OR_RETURN(const TensorView view, checkpoint.tensor(name));
+    out.push_back({.name = name, .view = view});
+  }
+  return out;
+}
+
+// Made as `run` makes it, so that what would be refused there is refused here.
+Status print_text_side(const formats::Checkpoint& checkpoint) {
+  auto spec = checkpoint.tokenizer();
+  if (absl::IsNotFound(spec.status()) || absl::IsUnimplemented(spec.status())) {
+    fmt::print("tokenizer     none that can be used: {}\n", message_of(spec.status()));
+    return ok_status();
+  }
+  LOCKSTEP_RETURN_IF_ERROR(spec.status());
+  auto source = checkpoint.chat_template();
+  if (!source.ok() && !absl::IsNotFound(source.status())) return source.status();
+  LOCKSTEP_ASSIGN_OR_RETURN(const Vocabulary vocabulary,
+                            Vocabulary::create(checkpoint.config().vocab_size));
+  LOCKSTEP_ASSIGN_OR_RETURN(
+      const chat::TextSide side,
+      make_text_side(*std::move(spec), vocabulary,
+                     source.ok() ? std::optional(*std::move(source)) : std::nullopt));
+  fmt::print("tokenizer     yes; chat template: {}\n", side.chat_template ? "yes" : "none");
+  return ok_status();
+}
+
+// Tensors without a model around them.
+Status inspect_safetensors(const std::string& path, const InspectFlags& flags) {
+  if (flags.digest || flags.context != 0) {
+    return invalid_argument("--digest and --context need a whole model, not one file of tensors");
+  }
+  LOCKSTEP_ASSIGN_OR_RETURN(const auto file, formats::SafetensorsModel::open_file(path));
+  fmt::print("file          {}\n", path);
+  print_tensors(file.tensors().tensors(), static_cast<int64_t>(file.file_bytes()), flags.tensors);
   return ok_status();
 }
 
@@ -76,6 +115,7 @@ void print_memory(const formats::ModelConfig& c, const Profile& profile, int64_t
 
 Status inspect(const InspectFlags& flags) {
   LOCKSTEP_ASSIGN_OR_RETURN(const std::string path, resolve_model(flags.model));
+  if (path.ends_with(".safetensors")) return inspect_safetensors(path, flags);
   LOCKSTEP_ASSIGN_OR_RETURN(const auto checkpoint, formats::open_checkpoint(path));
   const formats::ModelConfig& config = checkpoint->config();
   const int64_t context = flags.context == 0 ? config.max_positions : flags.context;
@@ -89,8 +129,10 @@ Status inspect(const InspectFlags& flags) {
 
   fmt::print("model         {}\n", path);
   print_geometry(config);
-  LOCKSTEP_RETURN_IF_ERROR(print_tensors(*checkpoint, flags.tensors));
+  LOCKSTEP_ASSIGN_OR_RETURN(const auto tensors, tensors_of(*checkpoint));
+  print_tensors(tensors, checkpoint->file_bytes(), flags.tensors);
   print_memory(config, profile, context);
+  LOCKSTEP_RETURN_IF_ERROR(print_text_side(*checkpoint));
   if (flags.digest) {
     LOCKSTEP_ASSIGN_OR_RETURN(const std::string digest, formats::model_digest(*checkpoint));
     fmt::print("digest        {}\n", digest);
@@ -103,10 +145,10 @@ Status inspect(const InspectFlags& flags) {
 void add_inspect(CLI::App& app, Action& action) {
   auto flags = std::make_shared<InspectFlags>();
   CLI::App* command =
-      app.add_subcommand("inspect", "Show a checkpoint's geometry, tensors and memory");
-  command->add_option(
-      "model", flags->model,
-      "Directory, .gguf file, or name in the store (default: " + std::string(kDefaultModel) + ")");
+      app.add_subcommand("inspect", "Show a checkpoint's geometry, tensors, memory and text side");
+  command->add_option("model", flags->model,
+                      "Directory, .gguf or .safetensors file, or name in the store (default: " +
+                          std::string(kDefaultModel) + ")");
   command->add_flag("--digest", flags->digest, "Digest of every tensor and the config (reads all)");
   command->add_flag("--tensors", flags->tensors, "List every tensor");
   command->add_option("--context", flags->context, "Positions to size K/V for (default: all)")

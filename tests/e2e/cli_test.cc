@@ -210,9 +210,22 @@ TEST_F(CliTest, InspectShowsTheGeometry) {
   EXPECT_THAT(result.out, HasSubstr("digest        "));
 }
 
+TEST_F(CliTest, InspectShowsAFileOfTensorsAlone) {
+  const auto result = lockstep({"inspect", std::string(kModel) + "/model.safetensors"});
+  EXPECT_EQ(result.exit_status, 0) << result.err;
+  EXPECT_THAT(result.out, HasSubstr("39 tensors"));
+}
+
+TEST_F(CliTest, VerifyShowsThatEveryPathGivesTheSameBytes) {
+  const auto result = lockstep({"verify", "-m", kModel, "--quick", "--json"});
+  EXPECT_EQ(result.exit_status, 0) << result.err;
+  EXPECT_THAT(result.out, HasSubstr("\"passed\":true"));
+  EXPECT_THAT(result.out, HasSubstr("preempted and resumed"));
+}
+
 TEST_F(CliTest, VersionAndHelpSucceed) {
   EXPECT_THAT(lockstep({"--version"}).out, StartsWith("lockstep "));
-  for (const char* command : {"run", "logits", "inspect", "bench"}) {
+  for (const char* command : {"run", "logits", "inspect", "bench", "tokenize", "verify"}) {
     const auto result = lockstep({command, "--help"});
     EXPECT_EQ(result.exit_status, 0);
     EXPECT_THAT(result.out, HasSubstr(std::string("Example: lockstep ") + command));
