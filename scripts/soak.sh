@@ -1,6 +1,6 @@
 #!/usr/bin/env bash
-# The long version of make test: a second real model, clang-tidy over every file, ThreadSanitizer,
-# and fuzzing with libFuzzer for FUZZ_SECONDS a target.
+# The long version of make test: a second real model, clang-tidy over every file, the kernels under
+# sanitizers, ThreadSanitizer, and fuzzing with libFuzzer for FUZZ_SECONDS a target.
 set -euo pipefail
 cd "$(dirname "$0")/.."
 scripts/install_deps.sh soak
@@ -10,6 +10,10 @@ LOCKSTEP_TIDY_SECONDS=inf scripts/test.sh
 
 echo '== hostile checkpoints, every command'
 tests/hostile/run.py build/release/lockstep --every
+
+echo '== sanitizer tests of the kernels'
+scripts/build.sh asan_kernels exactness_test linear_test cpu_device_test
+ctest --test-dir build/asan_kernels --output-on-failure -j2 -R '^(exactness|linear|cpu_device)_test$'
 
 echo '== ThreadSanitizer'
 scripts/build.sh tsan all
