@@ -22,7 +22,7 @@ TextOutput::Piece TextOutput::push(TokenId token, bool may_stop) {
   return add(detokenizer_.push(token), may_stop);
 }
 
-TextOutput::Piece TextOutput::add(std::string text, bool may_stop) {
+TextOutput::Piece TextOutput::add(std::string_view text, bool may_stop) {
   held_ += text;
   if (!may_stop) return {.text = std::exchange(held_, {}), .stopped = false};
   // The one that begins first; of those that begin together the longest.

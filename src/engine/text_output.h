@@ -32,7 +32,7 @@ class TextOutput {
   std::string finish();
 
  private:
-  Piece add(std::string text, bool may_stop);
+  Piece add(std::string_view text, bool may_stop);
 
   text::Detokenizer detokenizer_;
   std::span<const std::string> stops_;

@@ -60,6 +60,7 @@ StatusOr<std::vector<int>> pages_for_bytes(const StateLayout& layout,
     }
   }
   std::vector<int> pages;
+  pages.reserve(layout.groups.size());
   for (const LayerGroup& group : layout.groups) pages.push_back(pages_of_group(group, low, needs));
   return pages;
 }

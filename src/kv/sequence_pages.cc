@@ -100,6 +100,7 @@ void SequencePages::record(std::span<const TokenId> tokens) {
   for (int i = index.depth(node_); i < whole; ++i) {
     const auto at = static_cast<size_t>(i);
     std::vector<PageId> own;
+    own.reserve(pages_.size());
     for (const auto& table : pages_) own.push_back(table[at]);
     node_ = index.insert(node_, tokens.subspan(at * kPagePositions, kPagePositions), own);
     for (size_t g = 0; g < pages_.size(); ++g) {
