@@ -34,5 +34,5 @@ stage 'no AVX' scripts/test_no_avx.sh build/release
 stage 'sanitizer build' scripts/build.sh asan all
 stage 'sanitizer tests and fuzz replay' run_tests asan
 if nvcc_is_here; then stage 'CUDA build' scripts/build.sh cuda lockstep; fi
-stage 'clang-tidy' scripts/tidy.py build/release --seconds "${LOCKSTEP_TIDY_SECONDS:-240}"
+stage 'clang-tidy' scripts/tidy.py build/release --seconds "${LOCKSTEP_TIDY_SECONDS:-150}"
 echo "stages: $passed passed, 0 failed"
