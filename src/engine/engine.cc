@@ -181,18 +181,19 @@ bool Engine::step() {
       apply(plan, uses);
     } else {
       for (const sched::Work& work : plan.work) end(work.sequence, FinishReason::kError, ran);
-      status_.device_is_healthy = false;
+      totals_.device_is_healthy = false;
     }
   }
-  status_.preemptions += static_cast<int64_t>(plan.preempted.size());
+  totals_.preemptions += static_cast<int64_t>(plan.preempted.size());
   publish_status();
   return !plan.work.empty();
 }
 
 void Engine::publish_status() {
+  totals_.running = scheduler_.running();
+  totals_.waiting = scheduler_.waiting();
   const std::lock_guard lock(mutex_);
-  status_.running = scheduler_.running();
-  status_.waiting = scheduler_.waiting();
+  status_ = totals_;
   step_began_.reset();
 }
 
@@ -253,8 +254,8 @@ Status Engine::run(const sched::Plan& plan, std::vector<LogitUse>& uses) {
     if (!live.live->started) {
       live.live->started = true;
       live.live->usage.cached_tokens = work.first;
-      status_.cached_tokens += work.first;
-      status_.prompt_tokens += live.live->usage.prompt_tokens;
+      totals_.cached_tokens += work.first;
+      totals_.prompt_tokens += live.live->usage.prompt_tokens;
     }
     const auto index = static_cast<int32_t>(sequences.size());
     sequences.push_back({sequence.pages().tables()});
@@ -280,8 +281,8 @@ Status Engine::run(const sched::Plan& plan, std::vector<LogitUse>& uses) {
   model_.forward(step, *bytes_);
   if (!sampling.empty()) device_.sample(step, model_.logits_view());
   if (!logit_rows.empty()) last_logit_rows_ = static_cast<int>(logit_rows.size());
-  ++status_.steps;
-  status_.rows += static_cast<int64_t>(rows.size());
+  ++totals_.steps;
+  totals_.rows += static_cast<int64_t>(rows.size());
   return device_.end_step();
 }
 

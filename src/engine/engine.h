@@ -130,12 +130,13 @@ class Engine {
   std::map<sched::SequenceId, LiveChoice> choices_;
   std::vector<float> row_;  // [V]
   int last_logit_rows_ = 0;
+  EngineStatus totals_;
 
   const std::shared_ptr<Waker> waker_ = std::make_shared<Waker>();
   mutable std::mutex mutex_;
   std::vector<Submission> submissions_;  // from other threads
   uint64_t next_stream_ = 1;
-  EngineStatus status_;
+  EngineStatus status_;  // totals_ after the last step
   std::optional<std::chrono::steady_clock::time_point> step_began_;
 };
 
