@@ -35,15 +35,17 @@ namespace lockstep::engine {
 struct EngineOptions {
   sched::Limits limits;
   int max_positions = 0;       // of a sequence; 0: the model's
-  int64_t kv_bytes = 0;        // for K/V pages
+  int64_t kv_bytes = 0;        // for K/V pages; at least bytes_needed()
   size_t stream_events = 256;  // that a client may leave unread before its request pauses
 };
 
-// Called with every row of logits from `logits_from` on, in order, on the engine's thread.
+// Called with one row of logits [V] at a time, positions ascending, on the engine's thread; the row
+// is valid during the call. An error ends the request with it.
 using OnLogits = std::function<Status(int position, std::span<const float> row)>;
 
+// Counts are since the engine's start, as of its last whole step.
 struct EngineStatus {
-  int running = 0;
+  int running = 0;  // sequences
   int waiting = 0;
   int64_t steps = 0;
   int64_t rows = 0;
@@ -73,8 +75,9 @@ class Engine {
   // What a Request of this engine may ask.
   RequestLimits request_limits() const;
 
-  // invalid_argument for what can never fit; resource_exhausted when too many wait ("busy, retry
-  // after ..."). `on_logits` sees the rows of every prompt position and of every token drawn from.
+  // failed_precondition for stop strings without a tokenizer; resource_exhausted ("busy: ...") when
+  // too many wait. `on_logits` sees the rows of every prompt position and of every token drawn
+  // from.
   StatusOr<std::shared_ptr<Stream>> submit(Request request, OnLogits on_logits = {});
 
   // One step. False when there was nothing to compute.

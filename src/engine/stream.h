@@ -94,7 +94,6 @@ class Stream {
 
  private:
   friend class Engine;
-  friend class Choice;
   void push(Event event);
   bool has_room() const;  // for one event of every choice and its end
   void set_usage(const Usage& usage);

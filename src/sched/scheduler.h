@@ -45,9 +45,9 @@ struct Work {
 
 struct Plan {
   std::vector<Work> work;
-  std::vector<PageCopy> copies;     // before the step
-  std::vector<SequenceId> expired;  // past their deadline, and gone
-  std::vector<SequenceId> preempted;
+  std::vector<PageCopy> copies;       // before the step
+  std::vector<SequenceId> expired;    // past their deadline, and gone
+  std::vector<SequenceId> preempted;  // gave their pages back, and wait again
 };
 
 class Scheduler {
